@@ -17,6 +17,7 @@ ht_u64 ht_word_shared_threads(const struct ht_topo *topo,
 ht_u64 ht_core_mask(const struct ht_topo *topo, ht_u32 slot);
 bool ht_core_is_free(const struct ht_topo *topo, const struct ht_state *st,
 		     ht_u32 slot);
+ht_u8 ht_slot_distance(const struct ht_topo *topo, ht_u32 a, ht_u32 b);
 bool ht_claim_is_void(const struct ht_state *st, ht_u32 slot);
 void ht_policy_select(const struct ht_topo *topo, const struct ht_state *st,
 		      const struct ht_request *req, struct ht_verdict *verdict);

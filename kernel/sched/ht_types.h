@@ -18,6 +18,7 @@
 #ifdef __KERNEL__
 #include <linux/types.h>
 #include <linux/compiler.h>
+#include <linux/stddef.h>
 typedef u32 ht_u32;
 typedef u64 ht_u64;
 typedef u16 ht_u16;
@@ -27,6 +28,7 @@ typedef u8 ht_u8;
 #else
 #include <stdint.h>
 #include <stdbool.h>
+#include <stddef.h>
 typedef uint32_t ht_u32;
 typedef uint64_t ht_u64;
 typedef uint16_t ht_u16;

@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SCHED_HT: where a task goes.
+ *
+ * With SMT knowledge on (req->smt) the first rule that finds a CPU decides:
+ *
+ *  1. prev, if its core is wholly idle.
+ *  2. The nearest wholly idle core that has an allowed thread.
+ *  3. prev, if it is idle.
+ *  4. An idle sibling of prev.
+ *  5. The nearest other idle thread.
+ *  6. The shortest wait among a sample; a CPU that runs only SCHED_IDLE tasks
+ *     counts as no wait.
+ *
+ * With it off all threads are equal: 3, 5 with prev's siblings among them, 6.
+ *
+ * A wakeup returns to prev. Every other kind is measured from where the task's
+ * data is now (the parent, the waker): there rules 3 and 4 are about that CPU,
+ * and prev wins only against CPUs that are no nearer.
+ *
+ * What holds for every verdict: the CPU is allowed and, unless the task had no
+ * choice (HT_WHY_PINNED, HT_WHY_NO_TOPOLOGY), it has a thread in the snapshot
+ * and lies in one root domain with where the search began (INV-1).
+ *
+ * Cost (INV-10): a few bit operations per word of the LLCs visited, nearest
+ * first, and one test of the affinity mask per candidate.
+ */
+#include "ht_policy.h"
+
+#define HT_BIT(slot)	((ht_u64)1 << ((slot) % HT_WORD_BITS))
+#define HT_WORD(slot)	((slot) / HT_WORD_BITS)
+
+/**
+ * struct ht_search - one decision under way
+ * @topo:     the machine
+ * @st:       what its threads are doing
+ * @req:      what is asked
+ * @home:     an allowed slot, the last resort
+ * @from:     slot that distance is measured from
+ * @base:     slot that rules 3 and 4 are about, or HT_NONE
+ * @prev:     slot of the previous CPU if the task may return there, or HT_NONE
+ * @self:     slot that is busy with this very task, or HT_NONE
+ * @domain:   root domain that the search stays in
+ * @cores:    look for wholly idle cores, else for idle threads
+ */
+struct ht_search {
+	const struct ht_topo *topo;
+	const struct ht_state *st;
+	const struct ht_request *req;
+	ht_u32 home;
+	ht_u32 from;
+	ht_u32 base;
+	ht_u32 prev;
+	ht_u32 self;
+	ht_u32 domain;
+	bool cores;
+};
+
+/* The first slot of each core, by smt_shift. */
+static const ht_u64 ht_first_slots[] = {
+	0xffffffffffffffffULL,
+	0x5555555555555555ULL,
+	0x1111111111111111ULL,
+	0x0101010101010101ULL,
+	0x0001000100010001ULL,
+	0x0000000100000001ULL,
+	0x0000000000000001ULL,
+};
+
+static ht_u32 lowest_bit(ht_u64 mask)
+{
+	return __builtin_ctzll(mask);
+}
+
+static const struct ht_llc *word_llc(const struct ht_topo *topo, ht_u32 word)
+{
+	return &topo->llc[topo->word_llc[word]];
+}
+
+static const struct ht_llc *slot_llc(const struct ht_topo *topo, ht_u32 slot)
+{
+	return word_llc(topo, HT_WORD(slot));
+}
+
+static ht_u32 slot_of_cpu(const struct ht_topo *topo, ht_u32 cpu)
+{
+	return cpu < topo->nr_cpus ? topo->cpu_slot[cpu] : HT_NONE;
+}
+
+static ht_u32 core_start(const struct ht_topo *topo, ht_u32 slot)
+{
+	ht_u32 shift = slot_llc(topo, slot)->smt_shift;
+
+	return slot >> shift << shift;
+}
+
+/* A bit per core, at its first slot: is any of its slots set? */
+static ht_u64 any_of_core(ht_u64 slots, ht_u32 smt_shift)
+{
+	ht_u32 i;
+
+	for (i = 0; i < smt_shift; i++)
+		slots |= slots >> (1u << i);
+	return slots & ht_first_slots[smt_shift];
+}
+
+/* A bit per core, at its first slot: are two or more of its slots set? */
+static ht_u64 two_of_core(ht_u64 slots, ht_u32 smt_shift)
+{
+	ht_u64 two = 0;
+	ht_u32 i;
+
+	for (i = 0; i < smt_shift; i++) {
+		two |= two >> (1u << i) | (slots & slots >> (1u << i));
+		slots |= slots >> (1u << i);
+		/* Only groups that begin at a multiple of their size count. */
+		two &= ht_first_slots[i + 1];
+		slots &= ht_first_slots[i + 1];
+	}
+	return two;
+}
+
+/* From first slots to all slots of those cores. */
+static ht_u64 whole_cores(ht_u64 firsts, ht_u32 smt_shift)
+{
+	ht_u32 i;
+
+	for (i = 0; i < smt_shift; i++)
+		firsts |= firsts << (1u << i);
+	return firsts;
+}
+
+/**
+ * ht_claim_is_void() - is a claim too old to count?
+ * @st:       state of the threads
+ * @slot:     claimed slot
+ */
+bool ht_claim_is_void(const struct ht_state *st, ht_u32 slot)
+{
+	return st->tick - HT_READ(st->claim_tick[slot]) > 1;
+}
+
+static ht_u64 live_claims(const struct ht_state *st, ht_u32 word)
+{
+	ht_u64 claimed = HT_READ(st->claimed[word]);
+	ht_u64 live = claimed;
+
+	for (; claimed; claimed &= claimed - 1) {
+		ht_u32 slot = word * HT_WORD_BITS + lowest_bit(claimed);
+
+		if (ht_claim_is_void(st, slot))
+			live &= ~HT_BIT(slot);
+	}
+	return live;
+}
+
+/* Threads that a task can be put on without a wait; @self is one by decree. */
+static ht_u64 usable_threads(const struct ht_topo *topo,
+			     const struct ht_state *st, ht_u32 word,
+			     ht_u64 self)
+{
+	ht_u64 idle = HT_READ(st->idle[word]);
+
+	/* Claims are few and cost a read each: only if something is idle. */
+	if (idle)
+		idle &= ~live_claims(st, word);
+	return (idle | self) & topo->present[word];
+}
+
+static ht_u64 free_cores(const struct ht_topo *topo, const struct ht_state *st,
+			 ht_u32 word, ht_u64 self)
+{
+	ht_u32 shift = word_llc(topo, word)->smt_shift;
+	ht_u64 present = topo->present[word];
+	ht_u64 taken = present & ~usable_threads(topo, st, word, self);
+
+	return any_of_core(present, shift) &
+	       ~any_of_core(taken | topo->partial[word], shift);
+}
+
+/**
+ * ht_word_free_cores() - cores that are wholly idle and unclaimed
+ * @topo:     the machine
+ * @st:       state of its threads
+ * @word:     word to look at
+ *
+ * Return: a bit at the first slot of each such core.
+ */
+ht_u64 ht_word_free_cores(const struct ht_topo *topo, const struct ht_state *st,
+			  ht_u32 word)
+{
+	return free_cores(topo, st, word, 0);
+}
+
+/**
+ * ht_word_shared_threads() - threads of cores with two or more busy threads
+ * @topo:     the machine
+ * @st:       state of its threads
+ * @word:     word to look at
+ *
+ * Return: a bit for each thread, idle ones too, of each such core.
+ */
+ht_u64 ht_word_shared_threads(const struct ht_topo *topo,
+			      const struct ht_state *st, ht_u32 word)
+{
+	ht_u32 shift = word_llc(topo, word)->smt_shift;
+	ht_u64 busy = topo->present[word] & ~HT_READ(st->idle[word]);
+
+	return whole_cores(two_of_core(busy, shift), shift) &
+	       topo->present[word];
+}
+
+/**
+ * ht_core_mask() - the slots of a core, as bits of their word
+ * @topo:     the machine
+ * @slot:     any slot of the core
+ */
+ht_u64 ht_core_mask(const struct ht_topo *topo, ht_u32 slot)
+{
+	return whole_cores(HT_BIT(core_start(topo, slot)),
+			   slot_llc(topo, slot)->smt_shift);
+}
+
+static bool core_is_free(const struct ht_topo *topo, const struct ht_state *st,
+			 ht_u32 slot, ht_u64 self)
+{
+	return free_cores(topo, st, HT_WORD(slot), self) &
+	       HT_BIT(core_start(topo, slot));
+}
+
+/**
+ * ht_core_is_free() - is the core of a slot wholly idle and unclaimed?
+ * @topo:     the machine
+ * @st:       state of its threads
+ * @slot:     any slot of the core
+ */
+bool ht_core_is_free(const struct ht_topo *topo, const struct ht_state *st,
+		     ht_u32 slot)
+{
+	return core_is_free(topo, st, slot, 0);
+}
+
+/**
+ * ht_slot_distance() - how far apart two slots are
+ * @topo:     the machine
+ * @a:        a slot
+ * @b:        another
+ *
+ * Return: 0 same core, 1 cluster, 2 LLC, 3 node, 4 remote.
+ */
+ht_u8 ht_slot_distance(const struct ht_topo *topo, ht_u32 a, ht_u32 b)
+{
+	const struct ht_llc *la = slot_llc(topo, a);
+	const struct ht_llc *lb = slot_llc(topo, b);
+
+	if (la != lb)
+		return la->node == lb->node ? 3 : 4;
+	if (core_start(topo, a) == core_start(topo, b))
+		return 0;
+	return topo->slot_cluster[a] == topo->slot_cluster[b] ? 1 : 2;
+}
+
+/* Affinity. */
+
+static bool cpu_allowed(const struct ht_request *req, ht_u32 cpu)
+{
+	return req->allowed_all || (req->allowed[HT_WORD(cpu)] & HT_BIT(cpu));
+}
+
+static bool slot_allowed(const struct ht_search *s, ht_u32 slot)
+{
+	return slot != HT_NONE && cpu_allowed(s->req, s->topo->slot_cpu[slot]);
+}
+
+/* A word of the affinity mask, without the bits beyond the last CPU. */
+static ht_u64 allowed_word(const struct ht_search *s, ht_u32 word)
+{
+	ht_u64 mask = s->req->allowed_all ? ~(ht_u64)0 : s->req->allowed[word];
+
+	if (word == HT_WORD(s->topo->nr_cpus))
+		mask &= HT_BIT(s->topo->nr_cpus) - 1;
+	return mask;
+}
+
+static ht_u32 allowed_words(const struct ht_search *s)
+{
+	return (s->topo->nr_cpus + HT_WORD_BITS - 1) / HT_WORD_BITS;
+}
+
+/* The one CPU that the task is allowed on, or HT_NONE if it has a choice. */
+static ht_u32 only_allowed_cpu(const struct ht_search *s)
+{
+	ht_u32 cpu = HT_NONE;
+	ht_u32 word;
+
+	if (s->req->allowed_all || s->req->nr_allowed > 1)
+		return HT_NONE;
+	for (word = 0; word < allowed_words(s); word++) {
+		ht_u64 mask = allowed_word(s, word);
+
+		if (!mask)
+			continue;
+		if (cpu != HT_NONE || (mask & (mask - 1)))
+			return HT_NONE;
+		cpu = word * HT_WORD_BITS + lowest_bit(mask);
+	}
+	return cpu;
+}
+
+static ht_u32 first_allowed_slot(const struct ht_search *s)
+{
+	ht_u32 word;
+
+	for (word = 0; word < allowed_words(s); word++) {
+		ht_u64 mask = allowed_word(s, word);
+
+		for (; mask; mask &= mask - 1) {
+			ht_u32 cpu = word * HT_WORD_BITS + lowest_bit(mask);
+
+			if (s->topo->cpu_slot[cpu] != HT_NONE)
+				return s->topo->cpu_slot[cpu];
+		}
+	}
+	return HT_NONE;
+}
+
+/* Searching. */
+
+static ht_u64 self_bit(const struct ht_search *s, ht_u32 word)
+{
+	if (s->self == HT_NONE || HT_WORD(s->self) != word)
+		return 0;
+	return HT_BIT(s->self);
+}
+
+static bool search_core_is_free(const struct ht_search *s, ht_u32 slot)
+{
+	return core_is_free(s->topo, s->st, slot, self_bit(s, HT_WORD(slot)));
+}
+
+static ht_u64 search_threads(const struct ht_search *s, ht_u32 word)
+{
+	return usable_threads(s->topo, s->st, word, self_bit(s, word));
+}
+
+static bool thread_is_usable(const struct ht_search *s, ht_u32 slot)
+{
+	return slot_allowed(s, slot) &&
+	       (search_threads(s, HT_WORD(slot)) & HT_BIT(slot));
+}
+
+static bool in_domain(const struct ht_search *s, ht_u32 slot)
+{
+	return slot != HT_NONE && slot_llc(s->topo, slot)->domain == s->domain;
+}
+
+/* The first of some slots in a word that the task is allowed on. */
+static ht_u32 pick_allowed(const struct ht_search *s, ht_u32 word, ht_u64 mask)
+{
+	for (; mask; mask &= mask - 1) {
+		ht_u32 slot = word * HT_WORD_BITS + lowest_bit(mask);
+
+		if (slot_allowed(s, slot))
+			return slot;
+	}
+	return HT_NONE;
+}
+
+/* Slots of a word that lie in [lo, hi). */
+static ht_u64 word_range(ht_u32 word, ht_u32 lo, ht_u32 hi)
+{
+	ht_u64 mask = ~(ht_u64)0;
+
+	if (HT_WORD(lo) == word)
+		mask &= ~(HT_BIT(lo) - 1);
+	if (HT_WORD(hi) == word)
+		mask &= HT_BIT(hi) - 1;
+	return mask;
+}
+
+static ht_u32 scan(const struct ht_search *s, ht_u32 lo, ht_u32 hi)
+{
+	ht_u32 word;
+
+	for (word = HT_WORD(lo); word * HT_WORD_BITS < hi; word++) {
+		ht_u64 mask = word_range(word, lo, hi);
+		ht_u32 slot;
+
+		if (s->cores)
+			mask &= whole_cores(free_cores(s->topo, s->st, word,
+						       self_bit(s, word)),
+					    word_llc(s->topo, word)->smt_shift) &
+				s->topo->present[word];
+		else
+			mask &= search_threads(s, word);
+		slot = pick_allowed(s, word, mask);
+		if (slot != HT_NONE)
+			return slot;
+	}
+	return HT_NONE;
+}
+
+/* All of [lo, hi), beginning at @start: neighbours begin at different places. */
+static ht_u32 scan_ring(const struct ht_search *s, ht_u32 lo, ht_u32 hi,
+			ht_u32 start)
+{
+	ht_u32 slot = scan(s, start, hi);
+
+	return slot != HT_NONE ? slot : scan(s, lo, start);
+}
+
+static ht_u32 scan_llc(const struct ht_search *s, const struct ht_llc *llc)
+{
+	const struct ht_llc *own = slot_llc(s->topo, s->from);
+	ht_u32 lo = llc->first_word * HT_WORD_BITS;
+	ht_u32 core;
+
+	/* The core in the same position, as far as there is one. */
+	core = (s->from - own->first_word * HT_WORD_BITS) >> own->smt_shift;
+	if (core >= llc->nr_cores)
+		core = 0;
+	return scan_ring(s, lo, lo + llc->nr_words * HT_WORD_BITS,
+			 lo + (core << llc->smt_shift));
+}
+
+/* The nearest allowed thread: of a wholly idle core, or an idle one. */
+static ht_u32 nearest(const struct ht_search *s)
+{
+	const struct ht_topo *topo = s->topo;
+	const ht_u32 *order;
+	ht_u32 slot, i;
+
+	/* Its own core is where the ring begins: distance 0, then 1. */
+	slot = scan_ring(s, topo->slot_cluster[s->from],
+			 topo->slot_cluster_end[s->from],
+			 core_start(topo, s->from));
+	order = topo->llc_order +
+		(ht_u64)topo->word_llc[HT_WORD(s->from)] * topo->nr_llcs;
+	for (i = 0; slot == HT_NONE && i < topo->nr_llcs; i++) {
+		const struct ht_llc *llc = &topo->llc[order[i]];
+
+		if (llc->domain == s->domain)
+			slot = scan_llc(s, llc);
+	}
+	return slot;
+}
+
+/* Is prev as near as a slot that was found? Then its caches decide. */
+static bool prev_as_near(const struct ht_search *s, ht_u32 slot)
+{
+	return ht_slot_distance(s->topo, s->from, s->prev) <=
+	       ht_slot_distance(s->topo, s->from, slot);
+}
+
+/* The rules. Each returns whether it has decided. */
+
+static bool decide(const struct ht_search *s, struct ht_verdict *v,
+		   ht_u32 slot, enum ht_why why)
+{
+	v->cpu = s->topo->slot_cpu[slot];
+	v->slot = slot;
+	v->why = why;
+	v->whole_core = search_core_is_free(s, slot);
+	v->distance = ht_slot_distance(s->topo, s->from, slot);
+	return true;
+}
+
+/* Rules 1 and 2. */
+static bool rule_free_core(struct ht_search *s, struct ht_verdict *v)
+{
+	bool prev_free = s->prev != HT_NONE && search_core_is_free(s, s->prev);
+	ht_u32 slot;
+
+	if (prev_free && s->base == s->prev)
+		return decide(s, v, s->prev, HT_WHY_PREV_CORE);
+	s->cores = true;
+	slot = nearest(s);
+	s->cores = false;
+	if (slot == HT_NONE)
+		return false;
+	if (prev_free && prev_as_near(s, slot))
+		return decide(s, v, s->prev, HT_WHY_PREV_CORE);
+	return decide(s, v, slot, HT_WHY_IDLE_CORE);
+}
+
+/* Rule 3. */
+static bool rule_base(const struct ht_search *s, struct ht_verdict *v)
+{
+	if (!thread_is_usable(s, s->base))
+		return false;
+	return decide(s, v, s->base, s->base == s->prev ? HT_WHY_PREV_IDLE :
+							  HT_WHY_IDLE_THREAD);
+}
+
+/* Rule 4. */
+static bool rule_sibling(const struct ht_search *s, struct ht_verdict *v)
+{
+	ht_u32 word, slot;
+
+	if (s->base == HT_NONE)
+		return false;
+	word = HT_WORD(s->base);
+	slot = pick_allowed(s, word, search_threads(s, word) &
+				     ht_core_mask(s->topo, s->base));
+	if (slot == HT_NONE)
+		return false;
+	return decide(s, v, slot, HT_WHY_PREV_SIBLING);
+}
+
+/* Rule 5. */
+static bool rule_thread(const struct ht_search *s, struct ht_verdict *v)
+{
+	ht_u32 slot = nearest(s);
+
+	if (slot == HT_NONE)
+		return false;
+	if (thread_is_usable(s, s->prev) && prev_as_near(s, slot))
+		return decide(s, v, s->prev, HT_WHY_PREV_IDLE);
+	return decide(s, v, slot, HT_WHY_IDLE_THREAD);
+}
+
+static bool waits_less(const struct ht_wait *a, const struct ht_wait *b)
+{
+	if (a->sched_idle || b->sched_idle)
+		return a->sched_idle && !b->sched_idle;
+	return a->wait_ns < b->wait_ns;
+}
+
+static bool may_wait_on(const struct ht_search *s, ht_u32 cpu)
+{
+	ht_u32 slot = slot_of_cpu(s->topo, cpu);
+
+	return in_domain(s, slot) && cpu_allowed(s->req, cpu);
+}
+
+static const struct ht_wait *shortest_wait(const struct ht_search *s)
+{
+	const struct ht_wait *best = NULL;
+	ht_u32 i;
+
+	for (i = 0; i < s->req->nr_waits && i < HT_MAX_WAITS; i++) {
+		const struct ht_wait *w = &s->req->waits[i];
+
+		if (!may_wait_on(s, w->cpu))
+			continue;
+		if (!best || waits_less(w, best) ||
+		    (w->cpu == s->req->prev_cpu && !waits_less(best, w)))
+			best = w;
+	}
+	return best;
+}
+
+/* Rule 6. */
+static bool rule_wait(const struct ht_search *s, struct ht_verdict *v)
+{
+	const struct ht_wait *best = shortest_wait(s);
+	ht_u32 slot = s->prev != HT_NONE ? s->prev : s->home;
+
+	if (!best)
+		return decide(s, v, slot, HT_WHY_SHORTEST_WAIT);
+	return decide(s, v, s->topo->cpu_slot[best->cpu],
+		      best->sched_idle ? HT_WHY_SCHED_IDLE :
+					 HT_WHY_SHORTEST_WAIT);
+}
+
+/*
+ * Find out where to search from. The root domain is that of a CPU the task may
+ * use; distance may be measured from one that it may not use (any more).
+ */
+static bool set_out(struct ht_search *s)
+{
+	ht_u32 origin = slot_of_cpu(s->topo, s->req->origin_cpu);
+	ht_u32 prev = slot_of_cpu(s->topo, s->req->prev_cpu);
+
+	if (slot_allowed(s, origin))
+		s->home = origin;
+	else if (slot_allowed(s, prev))
+		s->home = prev;
+	else
+		s->home = first_allowed_slot(s);
+	if (s->home == HT_NONE)
+		return false;
+
+	s->domain = slot_llc(s->topo, s->home)->domain;
+	if (!in_domain(s, prev))
+		prev = HT_NONE;
+	s->from = s->home;
+	/* Neither is allowed: the task's data is still nearest to prev. */
+	if (s->home != origin && prev != HT_NONE)
+		s->from = prev;
+	s->base = s->req->kind == HT_KIND_WAKEUP ? prev : s->from;
+	s->prev = slot_allowed(s, prev) ? prev : HT_NONE;
+	s->self = s->req->prev_is_self ? prev : HT_NONE;
+	return true;
+}
+
+/* A verdict that no snapshot is needed for. */
+static void decide_cpu(const struct ht_search *s, struct ht_verdict *v,
+		       ht_u32 cpu, enum ht_why why)
+{
+	ht_u32 slot = s->topo->cpu_slot[cpu];
+
+	v->cpu = cpu;
+	v->slot = slot;
+	v->why = why;
+	v->whole_core = slot != HT_NONE && ht_core_is_free(s->topo, s->st, slot);
+	v->distance = 0;
+}
+
+static void begin(struct ht_search *s, const struct ht_topo *topo,
+		  const struct ht_state *st, const struct ht_request *req,
+		  struct ht_verdict *v)
+{
+	s->topo = topo;
+	s->st = st;
+	s->req = req;
+	s->cores = false;
+	v->cpu = HT_NONE;
+	v->slot = HT_NONE;
+	v->why = HT_WHY_NONE;
+	v->whole_core = false;
+	v->distance = 0;
+}
+
+/**
+ * ht_policy_select() - decide where a task goes
+ * @topo:     the machine
+ * @st:       state of its threads, read while it changes
+ * @req:      what is asked
+ * @verdict:  output
+ *
+ * HT_WHY_NONE: no allowed CPU takes part in the snapshot, not even prev.
+ */
+void ht_policy_select(const struct ht_topo *topo, const struct ht_state *st,
+		      const struct ht_request *req, struct ht_verdict *verdict)
+{
+	struct ht_search s;
+	ht_u32 only;
+
+	begin(&s, topo, st, req, verdict);
+	only = only_allowed_cpu(&s);
+	if (only != HT_NONE) {
+		decide_cpu(&s, verdict, only, HT_WHY_PINNED);
+		return;
+	}
+	if (!set_out(&s)) {
+		if (req->prev_cpu < topo->nr_cpus &&
+		    cpu_allowed(req, req->prev_cpu))
+			decide_cpu(&s, verdict, req->prev_cpu,
+				   HT_WHY_NO_TOPOLOGY);
+		return;
+	}
+	if (req->smt && rule_free_core(&s, verdict))
+		return;
+	if (rule_base(&s, verdict))
+		return;
+	if (req->smt && rule_sibling(&s, verdict))
+		return;
+	if (rule_thread(&s, verdict))
+		return;
+	rule_wait(&s, verdict);
+}
+
+/**
+ * ht_policy_free_core() - find a core that a running task could have to itself
+ * @topo:     the machine
+ * @st:       state of its threads
+ * @req:      what is asked; rules 1 and 2 alone apply
+ * @verdict:  output, HT_WHY_NONE if there is no such core
+ *
+ * Return: whether there is one. prev's own core is an answer only if it is
+ * free, which with prev_is_self means that the task has it to itself already.
+ */
+bool ht_policy_free_core(const struct ht_topo *topo, const struct ht_state *st,
+			 const struct ht_request *req,
+			 struct ht_verdict *verdict)
+{
+	struct ht_search s;
+
+	begin(&s, topo, st, req, verdict);
+	return set_out(&s) && rule_free_core(&s, verdict);
+}
+
+static const char * const ht_why_names[HT_NR_WHYS] = {
+	[HT_WHY_NONE]		= "none",
+	[HT_WHY_PINNED]		= "pinned",
+	[HT_WHY_PREV_CORE]	= "prev_core",
+	[HT_WHY_IDLE_CORE]	= "idle_core",
+	[HT_WHY_PREV_IDLE]	= "prev_idle",
+	[HT_WHY_PREV_SIBLING]	= "prev_sibling",
+	[HT_WHY_IDLE_THREAD]	= "idle_thread",
+	[HT_WHY_SCHED_IDLE]	= "sched_idle",
+	[HT_WHY_SHORTEST_WAIT]	= "shortest_wait",
+	[HT_WHY_NO_TOPOLOGY]	= "no_topology",
+};
+
+static const char * const ht_kind_names[HT_NR_KINDS] = {
+	[HT_KIND_WAKEUP]	= "wakeup",
+	[HT_KIND_SYNC]		= "sync",
+	[HT_KIND_FORK]		= "fork",
+	[HT_KIND_EXEC]		= "exec",
+	[HT_KIND_AFFINITY]	= "affinity",
+	[HT_KIND_CLASS]		= "class",
+	[HT_KIND_HOTPLUG]	= "hotplug",
+	[HT_KIND_UNSHARE]	= "unshare",
+};
+
+/**
+ * ht_why_name() - the name of a reason, as statistics and traces print it
+ * @why:      a reason
+ */
+const char *ht_why_name(enum ht_why why)
+{
+	return (ht_u32)why < HT_NR_WHYS ? ht_why_names[why] : "unknown";
+}
+
+/**
+ * ht_kind_name() - the name of a kind of placement
+ * @kind:     a kind
+ */
+const char *ht_kind_name(enum ht_kind kind)
+{
+	return (ht_u32)kind < HT_NR_KINDS ? ht_kind_names[kind] : "unknown";
+}
