@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * SCHED_HT: what the rest of the kernel sees of it.
+ *
+ * Documentation/scheduler/sched-ht.rst tells what the class does,
+ * sched-ht-design.rst how.
+ */
+#ifndef _LINUX_SCHED_HT_H
+#define _LINUX_SCHED_HT_H
+
+#include <linux/rbtree_types.h>
+#include <linux/types.h>
+
+/**
+ * struct sched_ht_entity - what SCHED_HT keeps in each task
+ * @run_node:      in the queue of its CPU, by @deadline; the running task is
+ *                 not in the tree
+ * @deadline:      virtual deadline of the present request, in virtual ns
+ * @vruntime:      virtual run time, in virtual ns of the CPU it is queued on
+ * @min_vruntime:  least @vruntime in the subtree below @run_node
+ * @vlag:          service owed to it when it was last dequeued, virtual ns;
+ *                 kept over sleep and migration
+ * @sleep_stamp_ns: rq clock when it went to sleep, 0 if it did not
+ * @weight:        load weight that its accounting uses, as nice gives it
+ * @claim_cpu:     CPU with a claim in this task's name, -1 if none
+ * @push_cpu:      CPU that it is about to be pushed to, -1 if none
+ * @unshare_tick:  jiffies of its last un-sharing, for the rate limit
+ * @beside_tick:   jiffies since when it runs beside a busy thread although a
+ *                 core is free (checker of INV-2), 0 if it does not
+ * @nr_unshared:   times it left a shared core for a free one
+ * @nr_pulled:     times a CPU that went idle took it
+ * @last_why:      enum ht_why of its last placement
+ * @on_rq:         queued or running in this class
+ * @keep_deadline: @deadline is relative to @vruntime, to be restored
+ * @privileged:    was made SCHED_HT with CAP_SYS_NICE, so it may stay in a
+ *                 group where others may not
+ *
+ * Written under the rq lock of the CPU that the task is on, but for
+ * @claim_cpu and @last_why, which the waker writes under p->pi_lock while the
+ * task is not queued. All of it is inert in a task of another policy.
+ */
+struct sched_ht_entity {
+	struct rb_node		run_node;
+	u64			deadline;
+	u64			vruntime;
+	u64			min_vruntime;
+	s64			vlag;
+	u64			sleep_stamp_ns;
+	unsigned long		weight;
+	int			claim_cpu;
+	int			push_cpu;
+	unsigned long		unshare_tick;
+	unsigned long		beside_tick;
+	unsigned int		nr_unshared;
+	unsigned int		nr_pulled;
+	unsigned char		last_why;
+	bool			on_rq;
+	bool			keep_deadline;
+	bool			privileged;
+};
+
+#endif /* _LINUX_SCHED_HT_H */

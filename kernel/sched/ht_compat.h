@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * SCHED_HT: the one place that knows about differences between kernels.
+ *
+ * Base: 6.12. Each entry says which kernel needs it and when it can go.
+ */
+#ifndef _KERNEL_SCHED_HT_COMPAT_H
+#define _KERNEL_SCHED_HT_COMPAT_H
+
+/* 6.12: tasks of the fair class that can run; 7.x counts the same way. */
+static inline unsigned int ht_nr_fair(const struct rq *rq)
+{
+	return rq->cfs.h_nr_runnable;
+}
+
+/* 6.12: sched_ext is one flag and one counter in struct rq; as in 7.x. */
+static inline unsigned int ht_nr_ext(const struct rq *rq)
+{
+#ifdef CONFIG_SCHED_CLASS_EXT
+	if (scx_enabled())
+		return rq->scx.nr_running;
+#endif
+	return 0;
+}
+
+#endif /* _KERNEL_SCHED_HT_COMPAT_H */

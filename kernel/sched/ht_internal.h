@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * SCHED_HT: shared between its own files, and by nothing else.
+ *
+ * Lock order: cpu_hotplug_lock > sched_domains_mutex > ht_mutex > p->pi_lock
+ * > rq locks. The words of a snapshot are atomics and need no lock to write;
+ * the bits of a CPU that say what it runs are written under its rq lock only.
+ *
+ *   ht_aware.c	   the class: callbacks of the core scheduler
+ *   ht_queue.c	   EEVDF queue of one CPU
+ *   ht_share.c	   whose turn it is, SCHED_HT or the classes below
+ *   ht_place.c	   gather, decide, apply: where a task wakes up
+ *   ht_balance.c  un-sharing, idle pull, push, queue imbalance
+ *   ht_idle.c	   idle words and claims
+ *   topology_ht.c builds and publishes snapshots, switches the class on and off
+ *   ht_group.c	   who may be SCHED_HT, and who has to leave it
+ *   ht_debug.c	   sysctl, debugfs, counters, /proc/PID/sched
+ *   ht_policy.c, ht_layout.c, ht_check.c   decisions: freestanding, no kernel
+ */
+#ifndef _KERNEL_SCHED_HT_INTERNAL_H
+#define _KERNEL_SCHED_HT_INTERNAL_H
+
+#include "sched.h"
+#include "ht_compat.h"
+#include "ht_policy.h"
+#include "ht_layout.h"
+
+/**
+ * struct ht_snap - a published topology and the state words that go with it
+ * @rcu:         frees it
+ * @topo:        the machine, immutable
+ * @idle:        [nr_words] threads that run their idle task
+ * @claimed:     [nr_words] threads that a placement is on its way to
+ * @run:         [nr_words] threads that run a SCHED_HT task
+ * @wait:        [nr_words] threads where a SCHED_HT task waits
+ * @claim_tick:  [nr_words * 64] tick of the claim, low 32 bits of jiffies
+ *
+ * The words belong to one LLC each, so no cache line of them is written by
+ * CPUs of different LLCs (their arrays are padded to that end).
+ */
+struct ht_snap {
+	struct rcu_head	rcu;
+	struct ht_topo	topo;
+	u64		*idle;
+	u64		*claimed;
+	u64		*run;
+	u64		*wait;
+	u32		*claim_tick;
+};
+
+/* Snapshot that hooks write, and the one that decisions read: ht_idle.c. */
+extern struct ht_snap __rcu *ht_snap_write;
+extern struct ht_snap __rcu *ht_snap_read;
+
+/* Tunables, kernel.sched_ht_*: written by sysctl, read with READ_ONCE(). */
+extern unsigned int sysctl_sched_ht_smt;
+extern unsigned int sysctl_sched_ht_slice_us;
+extern unsigned int sysctl_sched_ht_unshare;
+extern unsigned int sysctl_sched_ht_enabled;
+
+/* Counters of debugfs sched_ht/stats, in this order. */
+enum ht_stat {
+	HT_STAT_CLAIM_TAKEN,
+	HT_STAT_CLAIM_LOST,
+	HT_STAT_CLAIM_VOID,
+	HT_STAT_UNSHARE_DONE,
+	HT_STAT_UNSHARE_RATE_LIMITED,
+	HT_STAT_UNSHARE_LOST,
+	HT_STAT_UNSHARE_NO_CORE,
+	HT_STAT_UNSHARE_AFFINITY,
+	HT_STAT_PULL_DONE,
+	HT_STAT_PULL_LOST,
+	HT_STAT_PUSH_DONE,
+	HT_STAT_PUSH_LOST,
+	HT_STAT_ROVER_DONE,
+	HT_STAT_SHARE_TURNS,
+	HT_STAT_DEMOTED_CPU_MAX,
+	HT_STAT_DEMOTED_GROUP,
+	HT_STAT_DEMOTED_DISABLED,
+	HT_STAT_BAD_VERDICT,
+	HT_NR_STATS,
+};
+
+/* Per-CPU, so that counting writes no shared line. */
+struct ht_stats {
+	u64	stat[HT_NR_STATS];
+	u64	why[HT_NR_WHYS];
+	u64	kind[HT_NR_KINDS];
+};
+
+DECLARE_PER_CPU(struct ht_stats, ht_stats);
+
+#define ht_count(name)	this_cpu_inc(ht_stats.stat[HT_STAT_##name])
+
+/* Faults that the tests switch on to prove that they notice. */
+enum ht_fault {
+	HT_FAULT_NONE,
+	HT_FAULT_SKIP_CLAIM,
+	HT_FAULT_IDLE_NEVER_CLEARED,
+	HT_FAULT_IGNORE_AFFINITY,
+	HT_FAULT_NO_UNSHARE,
+	HT_FAULT_NO_SHARING,
+	HT_NR_FAULTS,
+};
+
+#ifdef CONFIG_SCHED_HT_DEBUG
+extern enum ht_fault ht_fault_on;
+static inline bool ht_fault(enum ht_fault fault)
+{
+	return unlikely(READ_ONCE(ht_fault_on) == fault);
+}
+
+void ht_inv2_tick(struct rq *rq, struct task_struct *p, bool beside);
+#else
+static inline bool ht_fault(enum ht_fault fault)
+{
+	return false;
+}
+
+static inline void ht_inv2_tick(struct rq *rq, struct task_struct *p,
+				bool beside)
+{
+}
+#endif
+
+static inline struct task_struct *ht_task_of(struct sched_ht_entity *se)
+{
+	return container_of(se, struct task_struct, ht);
+}
+
+static inline bool task_on_ht(const struct task_struct *p)
+{
+	return p->sched_class == &ht_sched_class;
+}
+
+/* Waiting: queued, but not the one that runs. */
+static inline unsigned int ht_nr_waiting(const struct rq *rq)
+{
+	return rq->ht.queue.nr - !!rq->ht.queue.curr;
+}
+
+/* ht_queue.c */
+void ht_queue_init(struct ht_queue *q);
+void ht_queue_add(struct ht_queue *q, struct sched_ht_entity *se,
+		  unsigned long weight, u64 slice_ns, bool fresh);
+void ht_queue_del(struct ht_queue *q, struct sched_ht_entity *se,
+		  bool keep_deadline, u64 slice_ns);
+void ht_queue_set_curr(struct ht_queue *q, struct sched_ht_entity *se);
+void ht_queue_put_curr(struct ht_queue *q);
+bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns);
+void ht_queue_yield(struct ht_queue *q, u64 slice_ns);
+struct sched_ht_entity *ht_queue_pick(struct ht_queue *q, bool skip_curr);
+s64 ht_queue_lag(struct ht_queue *q, struct sched_ht_entity *se);
+
+/* ht_share.c */
+void ht_share_charge(struct rq *rq, struct task_struct *ran);
+void ht_share_decide(struct rq *rq);
+void ht_share_yield(struct rq *rq);
+bool ht_share_is_low_turn(struct rq *rq);
+unsigned int ht_nr_low(struct rq *rq);
+unsigned long ht_low_weight(struct rq *rq);
+
+/* ht_idle.c */
+void ht_bits_update(struct rq *rq);
+void ht_bits_sync(struct rq *rq, struct ht_snap *snap);
+bool ht_claim(struct ht_snap *snap, u32 slot, bool whole_core);
+void ht_unclaim_cpu(int cpu);
+void ht_claim_settle(struct task_struct *p, int cpu);
+bool ht_beside_busy(struct ht_snap *snap, int cpu);
+struct ht_state ht_snap_state(const struct ht_snap *snap);
+
+/* ht_place.c */
+int ht_place(struct task_struct *p, int prev_cpu, int origin_cpu,
+	     enum ht_kind kind);
+bool ht_place_free_core(struct ht_snap *snap, struct task_struct *p, int cpu,
+			struct ht_verdict *verdict);
+bool ht_task_may_use(struct task_struct *p, int cpu);
+int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int from_cpu,
+		  struct ht_wait *waits);
+u64 ht_wait_ns(struct rq *rq);
+
+/* ht_balance.c */
+void ht_balance_init(struct rq *rq);
+int ht_balance(struct rq *rq, struct rq_flags *rf);
+void ht_core_idle(struct rq *rq);
+void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick);
+void ht_queue_push(struct rq *rq, struct task_struct *p);
+void ht_push_waiting(struct rq *rq);
+bool ht_may_queue_push(struct rq *rq);
+
+/* topology_ht.c */
+int ht_get(void);
+bool ht_get_live(void);
+int ht_nr_refs(void);
+void ht_topology_show(struct seq_file *m);
+
+/* ht_group.c */
+void ht_demote_all(void);
+
+#endif /* _KERNEL_SCHED_HT_INTERNAL_H */

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * SCHED_HT: what it keeps for each CPU. Included by sched.h ahead of struct rq.
+ */
+#ifndef _KERNEL_SCHED_HT_RQ_H
+#define _KERNEL_SCHED_HT_RQ_H
+
+#ifdef CONFIG_SCHED_HT_AWARE
+
+/* Bits of the per-LLC words as this CPU last wrote them, see ht_idle.c. */
+#define HT_BIT_IDLE	0x1	/* runs its idle task */
+#define HT_BIT_RUN	0x2	/* runs a SCHED_HT task */
+#define HT_BIT_WAIT	0x4	/* a SCHED_HT task waits here */
+
+/**
+ * struct ht_queue - EEVDF queue of one CPU
+ * @timeline:    queued entities by deadline, without the running one
+ * @curr:        the running entity, NULL while another class runs
+ * @nr:          entities, @curr included
+ * @weight:      sum of their weights
+ * @base:        reference of the sums, in virtual ns
+ * @sum_wv:      sum of weight x (vruntime - @base)
+ *
+ * Protected by the rq lock.
+ */
+struct ht_queue {
+	struct rb_root_cached	timeline;
+	struct sched_ht_entity	*curr;
+	unsigned int		nr;
+	unsigned long		weight;
+	u64			base;
+	s64			sum_wv;
+};
+
+/**
+ * struct ht_share - who of SCHED_HT and the classes below it is to run
+ * @lag_ns:      service that SCHED_HT is owed, negative if the low side is
+ * @stamp_ns:    rq_clock_task() up to which time has been charged
+ * @low_turn:    it is the low side's turn; pick_task_ht() only reads it
+ *
+ * Protected by the rq lock.
+ */
+struct ht_share {
+	s64			lag_ns;
+	u64			stamp_ns;
+	bool			low_turn;
+};
+
+/**
+ * struct ht_rq - SCHED_HT's part of struct rq
+ * @queue:       tasks of the class
+ * @share:       proportional sharing with the classes below
+ * @avg:         utilisation by the class, as avg_rt and avg_dl are
+ * @bits:        HT_BIT_*, what this CPU last wrote into the snapshot's words
+ * @want_push:   the next balance shall look for a better CPU for a waiting task
+ * @push_work:   pushes tasks flagged by sched_ht_entity::push_cpu
+ * @idle_work:   looks for a task to take over when the core became idle
+ * @rover_tick:  jiffies of the next look at queue imbalance
+ *
+ * Protected by the rq lock; @bits and @queue.nr are read without it by
+ * decisions, which re-check.
+ */
+struct ht_rq {
+	struct ht_queue		queue;
+	struct ht_share		share;
+	struct sched_avg	avg;
+	unsigned int		bits;
+	bool			want_push;
+	struct balance_callback	push_work;
+	struct balance_callback	idle_work;
+	unsigned long		rover_tick;
+};
+
+#endif /* CONFIG_SCHED_HT_AWARE */
+#endif /* _KERNEL_SCHED_HT_RQ_H */
