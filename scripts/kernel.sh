@@ -1,0 +1,103 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Makes a kernel with SCHED_HT in it: Debian's source, the overlay and the
+# hooks for that version, configured from configs/, built in the cache folder.
+# Run again, it rebuilds only what a change calls for.
+#
+# usage: scripts/kernel.sh build|path|tree|configure KVER CONFIG
+#   build      build bzImage, show progress
+#   path       the same, print nothing on stdout but the path of bzImage
+#   configure  overlay, hooks and .config only; prints the tree
+#
+# CONFIG names configs/NAME.config (on top of base), several joined by '+';
+# the name `vanilla` among them means Debian's source without hooks or overlay.
+# HT_CACHE, HT_JOBS: the cache folder, how many compilers at once.
+# exit: 0 done; 1 failed; 2 usage
+set -euo pipefail
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+usage()
+{
+	usage_die "usage: kernel.sh build|path|configure KVER CONFIG"
+}
+
+# Copies make's progress lines into a counter; anything else goes through.
+show_progress()
+{
+	local line count=0 last=0 rc
+
+	while :; do
+		if IFS= read -r -t 5 line; then
+			if [[ $line =~ ^\ \ [A-Z][A-Z0-9_\ ]+\ [^\ ] ]]; then
+				count=$((count + 1))
+			elif [ -n "$line" ]; then
+				echo "$line" >&2
+			fi
+		else
+			rc=$?
+			[ "$rc" -gt 128 ] || break
+		fi
+		progress_line "$count" "$line"
+	done
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+	LINES_SEEN=$count
+}
+
+progress_line()
+{
+	local now=$SECONDS
+
+	if [ -t 2 ]; then
+		[ "$now" = "$last" ] && return 0
+		printf '\r\033[K  %s: %d steps, %d s  %.50s' "$LABEL" "$1" "$now" "${2# *}" >&2
+		last=$now
+	elif [ $((now - last)) -ge 20 ]; then
+		echo "  $LABEL: $1 steps, $now s" >&2
+		last=$now
+	fi
+}
+
+build()
+{
+	local log=$TREE/.ht-build.log
+
+	SECONDS=0
+	if ! kernel_make "$TREE" "-j$HT_JOBS" bzImage 2>&1 < /dev/null |
+			tee "$log" | show_progress; then
+		grep -nE 'error:|\*\*\*|undefined reference|FAILED' "$log" | head -20 >&2 || true
+		die "the kernel did not build; whole log: $log"
+	fi
+	note "linux-$KVER $CONFIG: built in $SECONDS s: $IMAGE"
+}
+
+[ $# = 3 ] || usage
+ACTION=$1 KVER=$2 CONFIG=$3
+LABEL="linux-$KVER $CONFIG"
+require_kver "$KVER"
+require_tools gcc make flex bison bc
+mapfile -t FRAGMENTS < <(config_fragments "$CONFIG")
+[ "${#FRAGMENTS[@]}" -gt 0 ] || exit 1
+for f in "${FRAGMENTS[@]}"; do
+	[ -f "$f" ] || exit 1
+done
+
+[[ +$CONFIG+ != *+vanilla+* ]] || HT_VANILLA=1
+TREE=$HT_CACHE/linux-$KVER-$CONFIG
+IMAGE=$TREE/arch/x86/boot/bzImage
+mkdir -p "$HT_CACHE"
+take_lock "$TREE.lock"
+TREE_LOCK=$HT_LOCK_FD
+prepare_tree "$TREE" "$KVER"
+merge_fragments "${FRAGMENTS[@]}" > "$TREE/.ht-fragment"
+configure_tree "$TREE" "$TREE/.ht-fragment"
+
+case $ACTION in
+build) build ;;
+path) build; echo "$IMAGE" ;;
+configure) echo "$TREE" ;;
+*) usage ;;
+esac
+exec {TREE_LOCK}>&-
