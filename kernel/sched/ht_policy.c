@@ -603,7 +603,7 @@ static void decide_cpu(const struct ht_search *s, struct ht_verdict *v,
 	v->cpu = cpu;
 	v->slot = slot;
 	v->why = why;
-	v->whole_core = slot != HT_NONE && ht_core_is_free(s->topo, s->st, slot);
+	v->whole_core = slot != HT_NONE && search_core_is_free(s, slot);
 	v->distance = 0;
 }
 
@@ -614,6 +614,7 @@ static void begin(struct ht_search *s, const struct ht_topo *topo,
 	s->topo = topo;
 	s->st = st;
 	s->req = req;
+	s->self = HT_NONE;
 	s->cores = false;
 	v->cpu = HT_NONE;
 	v->slot = HT_NONE;
@@ -635,15 +636,17 @@ void ht_policy_select(const struct ht_topo *topo, const struct ht_state *st,
 		      const struct ht_request *req, struct ht_verdict *verdict)
 {
 	struct ht_search s;
+	bool known;
 	ht_u32 only;
 
 	begin(&s, topo, st, req, verdict);
+	known = set_out(&s);
 	only = only_allowed_cpu(&s);
 	if (only != HT_NONE) {
 		decide_cpu(&s, verdict, only, HT_WHY_PINNED);
 		return;
 	}
-	if (!set_out(&s)) {
+	if (!known) {
 		if (req->prev_cpu < topo->nr_cpus &&
 		    cpu_allowed(req, req->prev_cpu))
 			decide_cpu(&s, verdict, req->prev_cpu,
