@@ -1,0 +1,140 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The guest's half of the demonstration: runs S1 and records who ran where.
+#
+# Usage: demo-guest.sh OUT HTCTL REPETITIONS SECONDS [POLICY...]
+#
+# For each policy (normal, ht) it runs `openssl speed rsa512` with 1, 2, 3 and
+# 4 processes at once, and REPETITIONS times with 2. The processes wait at a
+# barrier, so that they start together. For each run OUT/POLICY-N-RUN/ gets
+#	rate.K      what process K printed (openssl's machine-readable form)
+#	pids        process ids of the processes, one a line
+#	trace.gz    the kernel's record of all switches and timer ticks
+# and OUT gets machine.txt and topology.txt. scripts/demo-report reads them.
+#
+# Exit status: 0 if every run was recorded, 1 otherwise.
+set -euo pipefail
+
+out=$1 htctl=$2 repetitions=$3 seconds=$4
+shift 4
+policies=("$@")
+[ ${#policies[@]} -gt 0 ] || policies=(normal ht)
+
+tracing=/sys/kernel/tracing
+work=$(mktemp -d)
+
+die()
+{
+	echo "demo-guest: $*" >&2
+	exit 1
+}
+
+describe_machine()
+{
+	{
+		echo "kernel=$(uname -r)"
+		echo "hz=$(zcat /proc/config.gz | sed -n 's/^CONFIG_HZ=//p')"
+		echo "cpus=$(nproc)"
+		echo "openssl=$(openssl version | cut -d" " -f1,2)"
+		echo "seconds=$seconds"
+	} >"$out/machine.txt"
+	"$htctl" topology --describe >"$out/topology.txt"
+}
+
+prepare_tracing()
+{
+	[ -e $tracing/trace ] || mount -t tracefs none $tracing
+	echo 0 >$tracing/tracing_on
+	# one clock for all CPUs: the record is about what happened at once
+	echo mono >$tracing/trace_clock
+	echo 8192 >$tracing/buffer_size_kb
+	for event in sched/sched_switch sched/sched_process_exec \
+		     sched/sched_process_exit timer/hrtimer_expire_entry; do
+		echo 1 >$tracing/events/$event/enable
+	done
+}
+
+# The process says that it is there, waits for the barrier, and turns into
+# openssl, so that its process id is known before it starts.
+worker()
+{
+	local policy=$1 index=$2 dir=$3
+	local command=(openssl speed -mr -elapsed -seconds "$seconds" rsa512)
+
+	[ "$policy" = normal ] || command=("$htctl" run -- "${command[@]}")
+	: >"$work/ready.$index"
+	exec <"$work/barrier" >"$dir/rate.$index" 2>"$dir/log.$index"
+	exec "${command[@]}"
+}
+
+wait_for_workers()
+{
+	local count=$1 ready
+
+	for _ in $(seq 300); do
+		ready=$(find "$work" -name 'ready.*' | wc -l)
+		[ "$ready" -lt "$count" ] || return 0
+		sleep 0.1
+	done
+	die "only $ready of $count processes reached the barrier in 30 s"
+}
+
+one_run()
+{
+	local policy=$1 count=$2 run=$3
+	local dir=$out/$policy-$count-$run pids=() index status=0
+
+	mkdir -p "$dir"
+	rm -f "$work"/ready.* "$work/barrier"
+	mkfifo "$work/barrier"
+	for ((index = 1; index <= count; index++)); do
+		worker "$policy" "$index" "$dir" &
+		pids+=($!)
+	done
+	printf '%s\n' "${pids[@]}" >"$dir/pids"
+	wait_for_workers "$count"
+	sleep 0.3
+
+	echo >$tracing/trace
+	echo 1 >$tracing/tracing_on
+	exec 9>"$work/barrier"
+	for index in "${!pids[@]}"; do
+		wait "${pids[$index]}" || status=$?
+	done
+	echo 0 >$tracing/tracing_on
+	exec 9>&-
+	cat $tracing/trace | gzip -1 >"$dir/trace.gz"
+	[ $status -eq 0 ] || {
+		cat "$dir"/log.* >&2
+		die "$policy, $count processes, run $run: openssl ended with status $status"
+	}
+}
+
+rates()
+{
+	sed -n 's/^+F2:[0-9]*:[0-9]*:\([0-9]*\)\..*/\1/p' "$1"/rate.* | paste -sd' '
+}
+
+run_policy()
+{
+	local policy=$1 count run runs
+
+	for count in 1 2 3 4; do
+		runs=1
+		[ "$count" -ne 2 ] || runs=$repetitions
+		for ((run = 1; run <= runs; run++)); do
+			one_run "$policy" "$count" "$run"
+			printf '  %-6s %d process(es), run %d of %d: %s sign/s\n' \
+				"$policy" "$count" "$run" "$runs" \
+				"$(rates "$out/$policy-$count-$run")"
+		done
+	done
+}
+
+trap 'rm -rf "$work"' EXIT
+describe_machine
+prepare_tracing
+for policy in "${policies[@]}"; do
+	run_policy "$policy"
+done
