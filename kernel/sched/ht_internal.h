@@ -123,6 +123,14 @@ static inline void ht_inv2_tick(struct rq *rq, struct task_struct *p,
 }
 #endif
 
+/* Why a task changed its CPU without waking up; see sched_ht:sched_ht_migrate. */
+enum ht_move {
+	HT_MOVE_UNSHARE,
+	HT_MOVE_PULL,
+	HT_MOVE_PUSH,
+	HT_MOVE_ROVER,
+};
+
 static inline struct task_struct *ht_task_of(struct sched_ht_entity *se)
 {
 	return container_of(se, struct task_struct, ht);
@@ -136,7 +144,9 @@ static inline bool task_on_ht(const struct task_struct *p)
 /* Waiting: queued, but not the one that runs. */
 static inline unsigned int ht_nr_waiting(const struct rq *rq)
 {
-	return rq->ht.queue.nr - !!rq->ht.queue.curr;
+	const struct ht_queue *q = &rq->ht.queue;
+
+	return q->nr - (q->curr && q->curr->on_rq);
 }
 
 /* ht_queue.c */
@@ -181,16 +191,18 @@ u64 ht_wait_ns(struct rq *rq);
 
 /* ht_balance.c */
 void ht_balance_init(struct rq *rq);
-int ht_balance(struct rq *rq, struct rq_flags *rf);
+void ht_balance(struct rq *rq, struct rq_flags *rf);
 void ht_core_idle(struct rq *rq);
 void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick);
 void ht_queue_push(struct rq *rq, struct task_struct *p);
+void ht_cancel_push(struct task_struct *p);
 void ht_push_waiting(struct rq *rq);
 bool ht_may_queue_push(struct rq *rq);
 
 /* topology_ht.c */
 int ht_get(void);
 bool ht_get_live(void);
+void ht_get_again(void);
 int ht_nr_refs(void);
 void ht_topology_show(struct seq_file *m);
 

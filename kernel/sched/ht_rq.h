@@ -37,6 +37,7 @@ struct ht_queue {
  * @lag_ns:      service that SCHED_HT is owed, negative if the low side is
  * @stamp_ns:    rq_clock_task() up to which time has been charged
  * @low_turn:    it is the low side's turn; pick_task_ht() only reads it
+ * @contended:   both sides had runnable tasks at the last charge
  *
  * Protected by the rq lock.
  */
@@ -44,6 +45,7 @@ struct ht_share {
 	s64			lag_ns;
 	u64			stamp_ns;
 	bool			low_turn;
+	bool			contended;
 };
 
 /**
@@ -53,7 +55,8 @@ struct ht_share {
  * @avg:         utilisation by the class, as avg_rt and avg_dl are
  * @bits:        HT_BIT_*, what this CPU last wrote into the snapshot's words
  * @want_push:   the next balance shall look for a better CPU for a waiting task
- * @push_work:   pushes tasks flagged by sched_ht_entity::push_cpu
+ * @push_task:   task that @push_work is to push, with a reference
+ * @push_work:   pushes it to its sched_ht_entity::push_cpu
  * @idle_work:   looks for a task to take over when the core became idle
  * @rover_tick:  jiffies of the next look at queue imbalance
  *
@@ -66,6 +69,7 @@ struct ht_rq {
 	struct sched_avg	avg;
 	unsigned int		bits;
 	bool			want_push;
+	struct task_struct	*push_task;
 	struct balance_callback	push_work;
 	struct balance_callback	idle_work;
 	unsigned long		rover_tick;

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SCHED_HT: gather, decide, apply. Where a task goes when it wakes up, is
+ * forked, calls exec, or may not stay where it is.
+ *
+ * The decision is ht_policy_select(), which sees a request and the words of the
+ * snapshot. What it says is a hint: the CPU is claimed and looked at again
+ * before the answer counts. A claim lost to somebody else is asked again, a few
+ * times, with the winner's claim in sight.
+ *
+ * Callers hold p->pi_lock or the rq lock of the task, so its affinity is
+ * stable; the snapshot is read under RCU.
+ */
+#include "ht_internal.h"
+
+#define CREATE_TRACE_POINTS
+#include <trace/events/sched_ht.h>
+
+/* How often a lost claim is asked again. */
+#define HT_MAX_TRIES	4
+/* Slots looked at for rule 6, absent and forbidden ones included. */
+#define HT_MAX_LOOKS	64
+
+/**
+ * ht_task_may_use() - is a CPU one that a task can be moved to?
+ * @p: task, its affinity stable
+ * @cpu: CPU
+ */
+bool ht_task_may_use(struct task_struct *p, int cpu)
+{
+	if (is_migration_disabled(p) || !cpu_active(cpu))
+		return false;
+	if (ht_fault(HT_FAULT_IGNORE_AFFINITY))
+		return true;
+
+	return task_allowed_on_cpu(p, cpu) &&
+		sched_core_cookie_match(cpu_rq(cpu), p);
+}
+
+/**
+ * ht_wait_ns() - how long a nice 0 task would wait on a CPU, roughly
+ * @rq: its run queue; read without its lock
+ */
+u64 ht_wait_ns(struct rq *rq)
+{
+	unsigned long weight = READ_ONCE(rq->ht.queue.weight);
+	u64 slice = (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
+	unsigned int rt = rq->rt.rt_nr_running + rq->dl.dl_nr_running;
+
+	weight += ht_low_weight(rq) + rt * 1024UL;
+
+	return weight * slice / 1024;
+}
+
+static bool runs_only_sched_idle(struct rq *rq)
+{
+	unsigned int nr = READ_ONCE(rq->nr_running);
+
+	return nr && nr == READ_ONCE(rq->cfs.idle_h_nr_running);
+}
+
+static int add_wait(struct task_struct *p, int cpu, struct ht_wait *waits,
+		    int nr)
+{
+	struct rq *rq = cpu_rq(cpu);
+
+	if (nr == HT_MAX_WAITS || !ht_task_may_use(p, cpu))
+		return nr;
+
+	waits[nr].cpu = cpu;
+	waits[nr].sched_idle = runs_only_sched_idle(rq);
+	waits[nr].wait_ns = ht_wait_ns(rq);
+
+	return nr + 1;
+}
+
+/* Slots of one LLC, from @slot on and around. */
+static int add_llc_waits(const struct ht_topo *topo, const struct ht_llc *llc,
+			 u32 slot, struct task_struct *p, struct ht_wait *waits,
+			 int nr, int *looks)
+{
+	u32 first = llc->first_word * HT_WORD_BITS;
+	u32 nr_slots = llc->nr_words * HT_WORD_BITS, i;
+	u32 offset = slot - first < nr_slots ? slot - first : 0;
+
+	for (i = 0; i < nr_slots && nr < HT_MAX_WAITS && *looks > 0; i++) {
+		u32 s = first + (offset + i) % nr_slots;
+
+		if (topo->slot_cpu[s] == HT_NONE)
+			continue;
+		(*looks)--;
+		nr = add_wait(p, topo->slot_cpu[s], waits, nr);
+	}
+
+	return nr;
+}
+
+/**
+ * ht_find_waits() - a bounded sample of CPUs for the rule of the shortest wait
+ * @snap: snapshot, read under RCU
+ * @p: task, its affinity stable
+ * @from_cpu: where to begin
+ * @waits: HT_MAX_WAITS entries
+ *
+ * All allowed CPUs if they are few, otherwise the neighbourhood of @from_cpu:
+ * its LLC, then nearer LLCs first.
+ *
+ * Return: entries filled.
+ */
+int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int from_cpu,
+		  struct ht_wait *waits)
+{
+	const struct ht_topo *topo = &snap->topo;
+	u32 slot, llc, i;
+	int cpu, nr = 0, looks = HT_MAX_LOOKS;
+
+	if (p->nr_cpus_allowed <= HT_MAX_WAITS) {
+		for_each_cpu(cpu, p->cpus_ptr)
+			nr = add_wait(p, cpu, waits, nr);
+		return nr;
+	}
+
+	slot = from_cpu < topo->nr_cpus ? topo->cpu_slot[from_cpu] : HT_NONE;
+	if (slot == HT_NONE)
+		return add_wait(p, from_cpu, waits, nr);
+
+	llc = topo->word_llc[slot / HT_WORD_BITS];
+	for (i = 0; i < topo->nr_llcs && looks > 0; i++) {
+		u32 next = topo->llc_order[llc * topo->nr_llcs + i];
+
+		if (topo->llc[next].domain != topo->llc[llc].domain)
+			continue;
+		nr = add_llc_waits(topo, &topo->llc[next], slot, p, waits, nr,
+				   &looks);
+	}
+
+	return nr;
+}
+
+static void fill_request(struct ht_request *req, struct task_struct *p,
+			 int prev_cpu, int origin_cpu, enum ht_kind kind)
+{
+	req->kind = kind;
+	req->prev_cpu = prev_cpu;
+	req->origin_cpu = origin_cpu;
+	req->smt = READ_ONCE(sysctl_sched_ht_smt);
+	req->prev_is_self = kind == HT_KIND_EXEC &&
+		READ_ONCE(cpu_rq(prev_cpu)->nr_running) <= 1;
+	req->allowed_all = p->nr_cpus_allowed >= num_possible_cpus() ||
+		ht_fault(HT_FAULT_IGNORE_AFFINITY);
+	req->allowed = (const u64 *)cpumask_bits(p->cpus_ptr);
+	req->nr_allowed = p->nr_cpus_allowed;
+	req->nr_waits = 0;
+}
+
+/* Verdicts that name no idle thread: nothing to claim. */
+static bool takes_idle_thread(const struct ht_verdict *verdict)
+{
+	switch (verdict->why) {
+	case HT_WHY_PREV_CORE:
+	case HT_WHY_IDLE_CORE:
+	case HT_WHY_PREV_IDLE:
+	case HT_WHY_PREV_SIBLING:
+	case HT_WHY_IDLE_THREAD:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Make the verdict good. If the thread is not idle after all somebody is on
+ * the way to it: the claim stays, so that the next try looks elsewhere, and
+ * goes when that somebody makes it leave idle.
+ */
+static bool apply(struct ht_snap *snap, struct task_struct *p,
+		  const struct ht_request *req, const struct ht_verdict *verdict)
+{
+	if (!takes_idle_thread(verdict))
+		return true;
+	if (req->prev_is_self && verdict->cpu == req->prev_cpu)
+		return true;
+	if (!ht_claim(snap, verdict->slot, verdict->whole_core))
+		return false;
+	if (!ht_task_may_use(p, verdict->cpu) || !idle_cpu(verdict->cpu))
+		return false;
+
+	ht_claim_settle(p, -1);
+	p->ht.claim_cpu = verdict->cpu;
+	return true;
+}
+
+static int decide(struct ht_snap *snap, struct task_struct *p,
+		  struct ht_request *req, struct ht_verdict *verdict)
+{
+	int tries;
+
+	for (tries = 0; tries < HT_MAX_TRIES; tries++) {
+		struct ht_state st = ht_snap_state(snap);
+
+		ht_policy_select(&snap->topo, &st, req, verdict);
+		if (verdict->why == HT_WHY_SHORTEST_WAIT && !req->nr_waits) {
+			req->nr_waits = ht_find_waits(snap, p, req->prev_cpu,
+						      req->waits);
+			ht_policy_select(&snap->topo, &st, req, verdict);
+		}
+		if (apply(snap, p, req, verdict))
+			break;
+	}
+
+	return tries;
+}
+
+static void account(struct ht_snap *snap, struct task_struct *p,
+		    const struct ht_request *req,
+		    const struct ht_verdict *verdict, int tries)
+{
+	u32 word = verdict->slot == HT_NONE ? 0 : verdict->slot / HT_WORD_BITS;
+
+	this_cpu_inc(ht_stats.why[verdict->why]);
+	this_cpu_inc(ht_stats.kind[req->kind]);
+	p->ht.last_why = verdict->why;
+
+	if (!snap->topo.nr_words)
+		return;
+	trace_sched_ht_select(p, req, verdict, READ_ONCE(snap->idle[word]),
+			      READ_ONCE(snap->claimed[word]), tries);
+}
+
+/**
+ * ht_place() - choose a CPU for a task, and claim it if it is idle
+ * @p: task; p->pi_lock or its rq lock is held
+ * @prev_cpu: where it ran last
+ * @origin_cpu: where distance is measured from
+ * @kind: why it is asked
+ *
+ * Return: a CPU. The core still checks that the task may run there.
+ */
+int ht_place(struct task_struct *p, int prev_cpu, int origin_cpu,
+	     enum ht_kind kind)
+{
+	struct ht_verdict verdict;
+	struct ht_request req;
+	struct ht_snap *snap;
+	int tries;
+
+	guard(rcu)();
+	snap = rcu_dereference(ht_snap_read);
+	if (!snap)
+		return prev_cpu;
+
+	fill_request(&req, p, prev_cpu, origin_cpu, kind);
+	tries = decide(snap, p, &req, &verdict);
+	account(snap, p, &req, &verdict, tries);
+
+	return verdict.cpu == HT_NONE ? prev_cpu : verdict.cpu;
+}
+
+/**
+ * ht_place_free_core() - is there a better core for a task that runs?
+ * @snap: snapshot, read under RCU
+ * @p: task
+ * @cpu: where it runs
+ * @verdict: the nearest wholly idle core that it may use
+ *
+ * Return: true if there is one. Nothing is claimed yet.
+ */
+bool ht_place_free_core(struct ht_snap *snap, struct task_struct *p, int cpu,
+			struct ht_verdict *verdict)
+{
+	struct ht_state st = ht_snap_state(snap);
+	struct ht_request req;
+
+	fill_request(&req, p, cpu, cpu, HT_KIND_UNSHARE);
+
+	return ht_policy_free_core(&snap->topo, &st, &req, verdict);
+}
+
+/* The core picked @cpu for a task that may not stay where it is. */
+int __ht_affinity_cpu(struct task_struct *p, int cpu)
+{
+	if (p->nr_cpus_allowed == 1 || is_migration_disabled(p) ||
+	    cpumask_test_cpu(task_cpu(p), p->cpus_ptr))
+		return cpu;
+
+	return ht_place(p, cpu, cpu, HT_KIND_AFFINITY);
+}
+
+/* @p can't stay on @cpu, which goes offline or is no longer allowed. */
+int __ht_fallback_cpu(struct task_struct *p, int cpu)
+{
+	int dst = cpumask_any_and(p->cpus_ptr, cpu_active_mask);
+
+	if (dst >= nr_cpu_ids || is_migration_disabled(p))
+		return -1;
+
+	return ht_place(p, dst, dst, HT_KIND_HOTPLUG);
+}

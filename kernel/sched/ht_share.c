@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SCHED_HT: proportional sharing with the classes below it (INV-3, INV-4).
+ *
+ * SCHED_HT stands above the fair class, but it is no real-time class: anybody
+ * may choose it. So each CPU is shared, in proportion to weight, between two
+ * sides: SCHED_HT's tasks, and the *low* side, which is fair and sched_ext.
+ *
+ *   lag_ns     service that SCHED_HT is owed. While both sides have something
+ *              to run, running one for d moves it by d x (share of the other).
+ *   turn       the low side's as soon as it is owed anything, until SCHED_HT
+ *              is owed a quarter of a slice.
+ *   alone      a side that runs alone pays what the other is owed no further,
+ *              but is paid what it is owed itself.
+ *   rejoining  clamps lag to one slice: there is no credit for sleep. A side
+ *              that comes back and owes nothing has its turn at once.
+ *
+ * Who ran is told by the class of the running task, so every way in which a
+ * fair task gets the CPU counts, its deadline server included. Picking only
+ * reads the turn; it changes where time is charged. All under the rq lock.
+ */
+#include "ht_internal.h"
+
+/**
+ * ht_nr_low() - runnable tasks of the low side
+ * @rq: run queue, its lock held
+ */
+unsigned int ht_nr_low(struct rq *rq)
+{
+	return ht_nr_fair(rq) + ht_nr_ext(rq);
+}
+
+/**
+ * ht_low_weight() - weight of the low side, 1024 for one nice 0 task
+ * @rq: run queue, its lock held
+ *
+ * sched_ext keeps no weight per CPU, and its tasks may wait in queues that no
+ * CPU owns: while some wait here, SCHED_HT is not to have more than half.
+ */
+unsigned long ht_low_weight(struct rq *rq)
+{
+	unsigned long weight = 0;
+	unsigned int nr_ext = ht_nr_ext(rq);
+
+	if (ht_nr_fair(rq))
+		weight = scale_load_down(rq->cfs.load.weight);
+	if (nr_ext)
+		weight = max(weight + nr_ext * 1024UL, rq->ht.queue.weight);
+
+	return weight;
+}
+
+static u64 slice_ns(void)
+{
+	return (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
+}
+
+/* Part of @delta that the side of weight @part is owed out of @part + @other. */
+static s64 share_of(u64 delta, unsigned long part, unsigned long other)
+{
+	if (!part)
+		return 0;
+
+	return div64_u64(delta * part, part + other);
+}
+
+static bool is_low(const struct task_struct *p)
+{
+#ifdef CONFIG_SCHED_CLASS_EXT
+	if (p->sched_class == &ext_sched_class)
+		return true;
+#endif
+	return p->sched_class == &fair_sched_class;
+}
+
+static void charge_contended(struct rq *rq, struct task_struct *ran, u64 delta)
+{
+	unsigned long ht = rq->ht.queue.weight, low = ht_low_weight(rq);
+
+	if (task_on_ht(ran))
+		rq->ht.share.lag_ns -= share_of(delta, low, ht);
+	else if (is_low(ran))
+		rq->ht.share.lag_ns += share_of(delta, ht, low);
+}
+
+static void charge_alone(struct ht_share *share, struct task_struct *ran,
+			 s64 delta)
+{
+	if (task_on_ht(ran) && share->lag_ns > 0)
+		share->lag_ns = max(share->lag_ns - delta, 0LL);
+	else if (is_low(ran) && share->lag_ns < 0)
+		share->lag_ns = min(share->lag_ns + delta, 0LL);
+}
+
+/**
+ * ht_share_charge() - account the time since the last charge
+ * @rq: run queue, its lock held and its clock updated
+ * @ran: the task that ran since then
+ */
+void ht_share_charge(struct rq *rq, struct task_struct *ran)
+{
+	struct ht_share *share = &rq->ht.share;
+	bool contended = rq->ht.queue.nr && ht_nr_low(rq);
+	u64 now = rq_clock_task(rq);
+	s64 delta = now - share->stamp_ns;
+
+	share->stamp_ns = now;
+	if (delta > 0 && share->contended)
+		charge_contended(rq, ran, delta);
+	else if (delta > 0)
+		charge_alone(share, ran, delta);
+
+	if (contended && !share->contended) {
+		s64 slice = slice_ns();
+
+		share->lag_ns = clamp(share->lag_ns, -slice, slice);
+		/* The turn was with the side that ran; who rejoins has the tie. */
+		if (task_on_ht(ran))
+			share->low_turn = share->lag_ns <= 0;
+		else
+			share->low_turn = share->lag_ns < 0;
+	}
+	share->contended = contended;
+}
+
+/**
+ * ht_share_decide() - whose turn it is from now on
+ * @rq: run queue, its lock held, its time charged
+ */
+void ht_share_decide(struct rq *rq)
+{
+	struct ht_share *share = &rq->ht.share;
+	bool low = share->low_turn;
+
+	if (!share->contended || ht_fault(HT_FAULT_NO_SHARING))
+		low = false;
+	else if (share->lag_ns < 0)
+		low = true;
+	else if (share->lag_ns > (s64)(slice_ns() / 4))
+		low = false;
+
+	if (low != share->low_turn)
+		ht_count(SHARE_TURNS);
+	share->low_turn = low;
+}
+
+/**
+ * ht_share_yield() - a SCHED_HT task yields: to the low side as well
+ * @rq: run queue, its lock held, its time charged
+ */
+void ht_share_yield(struct rq *rq)
+{
+	struct ht_share *share = &rq->ht.share;
+
+	if (share->contended)
+		share->lag_ns = min(share->lag_ns, -1LL);
+}
+
+/**
+ * ht_share_is_low_turn() - is SCHED_HT to stand back?
+ * @rq: run queue, its lock held; not changed
+ */
+bool ht_share_is_low_turn(struct rq *rq)
+{
+	return rq->ht.share.low_turn && ht_nr_low(rq);
+}
+
+/* Called at every switch of task, whatever their classes. */
+void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
+		       struct task_struct *next)
+{
+	ht_share_charge(rq, prev);
+}
+
+/* Called at every tick of @rq, after that of the running task's class. */
+void __ht_sched_tick(struct rq *rq)
+{
+	struct task_struct *curr = rq->curr;
+
+	ht_share_charge(rq, curr);
+	ht_share_decide(rq);
+
+	if (!rq->ht.queue.nr)
+		return;
+
+	if (task_on_ht(curr) ? ht_share_is_low_turn(rq) :
+	    !rq->ht.share.low_turn && (is_low(curr) || is_idle_task(curr)))
+		resched_curr(rq);
+
+	ht_push_waiting(rq);
+}
+
+/* @p of the low side became runnable while another class runs. */
+void __ht_wakeup_low(struct rq *rq, struct task_struct *p)
+{
+	struct task_struct *curr = rq->curr;
+
+	if (!task_on_ht(curr) || !is_low(p))
+		return;
+
+	ht_share_charge(rq, curr);
+	ht_share_decide(rq);
+	if (ht_share_is_low_turn(rq))
+		resched_curr(rq);
+}
+
+/*
+ * The low side had its turn but picked nothing (a delayed entity, a throttled
+ * group): SCHED_HT runs rather than the idle task.
+ */
+struct task_struct *__ht_pick_again(struct rq *rq, struct task_struct *idle)
+{
+	struct sched_ht_entity *curr = rq->ht.queue.curr, *se;
+	bool leaving = curr && curr->push_cpu >= 0 && ht_may_queue_push(rq);
+
+	if (!rq->ht.queue.nr)
+		return idle;
+
+	se = ht_queue_pick(&rq->ht.queue, leaving);
+	return se ? ht_task_of(se) : idle;
+}
+
+/*
+ * May the tick of @rq stop? With one task of SCHED_HT and nothing beside it,
+ * nobody has to be switched to.
+ */
+bool __ht_can_stop_tick(struct rq *rq)
+{
+	unsigned int nr = rq->ht.queue.nr;
+
+	return !nr || (nr == 1 && !ht_nr_low(rq));
+}
+
+/*
+ * What the fair class would get of @capacity, which is what rt, deadline and
+ * irqs left: less what SCHED_HT used, but not less than its share by weight.
+ */
+unsigned long __ht_fair_capacity(struct rq *rq, unsigned long capacity)
+{
+	unsigned long used = READ_ONCE(rq->ht.avg.util_avg);
+	unsigned long ht = READ_ONCE(rq->ht.queue.weight);
+	unsigned long low, floor;
+
+	if (!used)
+		return capacity;
+
+	/* Also when it has nothing here yet, as seen by a task that may come. */
+	low = max(ht_low_weight(rq), 1024UL);
+	floor = capacity * low / (low + max(ht, 1024UL));
+
+	return max3(capacity - min(used, capacity), floor, 1UL);
+}
