@@ -72,5 +72,7 @@ int main(int argc, char **argv)
 			argv[1]);
 		return EXIT_FAILURE;
 	}
+	/* getopt begins its messages with argv[0] */
+	argv[1] = argv[0];
 	return verb->main(argc - 1, argv + 1);
 }

@@ -30,7 +30,7 @@
  * @name:  what the user types
  * @brief: one line for htctl --help
  * @usage: the whole help text of the verb
- * @main:  called with argv[0] = @name; returns the exit status
+ * @main:  called with argv[0] = the program; returns the exit status
  */
 struct ht_verb {
 	const char *name;

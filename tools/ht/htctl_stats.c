@@ -38,8 +38,8 @@ struct stats_options {
  * @gauge: a present value or a maximum: it has no rate
  */
 struct stats_entry {
-	char group[32];
-	char name[48];
+	char group[80];
+	char name[80];
 	int64_t value;
 	bool gauge;
 };
@@ -182,7 +182,7 @@ static void print_text(const struct stats_sample *sample, bool changes)
 
 	for (i = 0; i < sample->nr; i++) {
 		const struct stats_entry *e = &sample->entry[i];
-		char name[96];
+		char name[192];
 
 		if (changes && !e->value)
 			continue;
