@@ -152,7 +152,7 @@ void ht_queue_init(struct ht_queue *q)
  * @q: queue that @se is in
  * @se: entity
  */
-s64 ht_queue_lag(struct ht_queue *q, struct sched_ht_entity *se)
+s64 ht_queue_lag(const struct ht_queue *q, const struct sched_ht_entity *se)
 {
 	return (s64)(q->base + vtime_offset(q) - se->vruntime);
 }

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SCHED_HT: a scheduling class that knows SMT. Callbacks of the core scheduler.
+ *
+ * A task that chooses it gets a wholly idle core before an idle thread of a
+ * busy core, and leaves a shared core when a whole one becomes idle. On one CPU
+ * tasks are served by EEVDF, with nice and slice as SCHED_NORMAL has them, and
+ * the CPU is shared with the classes below in proportion to weight. It is not
+ * a real-time class and starves nobody.
+ *
+ * Guarantees: INV-1 to INV-10 in Documentation/scheduler/sched-ht-design.rst.
+ * No guarantee: latency; cpu.weight and cpu.max of a group (tasks that would
+ * escape them can't be SCHED_HT, see ht_group.c).
+ *
+ * Each callback gathers, asks and applies: the queue (ht_queue.c), the turn
+ * (ht_share.c) and the placement (ht_policy.c) decide.
+ *
+ * Omitted operations:
+ *
+ *   pick_next_task	pick_task is all there is to it
+ *   yield_to_task	yield to the others of the queue is what users know
+ *   task_woken		a woken task was placed before it was queued
+ *   rq_online/offline	the snapshot follows the domains, and a dying CPU goes
+ *			on picking until balance_push() has emptied it
+ *   find_lock_rq	for push_cpu_stop(), which moves real-time tasks only
+ *   migrate_task_rq	the entity keeps its lag, not its vruntime
+ *   reweight_task	weights change while the task is dequeued
+ *   task_change_group	the default keeps p->se.cfs_rq valid
+ */
+#include "ht_internal.h"
+
+#include "pelt.h"
+
+/**
+ * ht_slice_ns() - length of a task's requests; for other policies, theirs
+ * @p: task
+ */
+u64 ht_slice_ns(const struct task_struct *p)
+{
+	if (!task_has_ht_policy(p) || p->se.custom_slice)
+		return p->se.slice;
+
+	return (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
+}
+
+/**
+ * ht_init_entity() - a new task; called for tasks of every policy
+ * @p: task that is not yet visible to others
+ */
+void ht_init_entity(struct task_struct *p)
+{
+	bool privileged = p->ht.privileged;
+
+	p->ht = (struct sched_ht_entity){
+		.claim_cpu	= -1,
+		.push_cpu	= -1,
+		.privileged	= privileged,
+	};
+	RB_CLEAR_NODE(&p->ht.run_node);
+}
+
+/**
+ * init_ht_rq() - set up a run queue at boot
+ * @rq: run queue
+ */
+void init_ht_rq(struct rq *rq)
+{
+	ht_queue_init(&rq->ht.queue);
+}
+
+static void update_load_avg(struct rq *rq, bool running)
+{
+	update_ht_rq_load_avg(rq_clock_pelt(rq), rq, running);
+	cpufreq_update_util(rq, 0);
+}
+
+static void update_curr_ht(struct rq *rq)
+{
+	struct ht_queue *q = &rq->ht.queue;
+	s64 delta_ns;
+
+	if (!q->curr)
+		return;
+
+	delta_ns = update_curr_common(rq);
+	if (delta_ns <= 0)
+		return;
+
+	if (ht_queue_charge(q, delta_ns, ht_slice_ns(ht_task_of(q->curr))))
+		resched_curr(rq);
+}
+
+/* What a task owes is forgiven by the time it slept: the others ran then. */
+static void forgive_debt(struct rq *rq, struct sched_ht_entity *se)
+{
+	s64 slept_ns = rq_clock(rq) - se->sleep_stamp_ns;
+
+	if (se->sleep_stamp_ns && slept_ns > 0 && se->vlag < 0)
+		se->vlag = min(se->vlag + slept_ns, 0LL);
+	se->sleep_stamp_ns = 0;
+}
+
+static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
+{
+	unsigned long weight = scale_load_down(p->se.load.weight);
+
+	update_curr_ht(rq);
+	ht_claim_settle(p, cpu_of(rq));
+	if (flags & ENQUEUE_WAKEUP)
+		forgive_debt(rq, &p->ht);
+
+	ht_queue_add(&rq->ht.queue, &p->ht, weight, ht_slice_ns(p),
+		     flags & ENQUEUE_INITIAL);
+	add_nr_running(rq, 1);
+	ht_share_charge(rq, rq->curr);
+	ht_bits_update(rq);
+	cpufreq_update_util(rq, 0);
+}
+
+static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
+{
+	update_curr_ht(rq);
+	if (flags & DEQUEUE_SLEEP) {
+		p->ht.sleep_stamp_ns = rq_clock(rq);
+		ht_cancel_push(p);
+	}
+
+	ht_queue_del(&rq->ht.queue, &p->ht, !(flags & DEQUEUE_SLEEP),
+		     ht_slice_ns(p));
+	sub_nr_running(rq, 1);
+	ht_share_charge(rq, rq->curr);
+	ht_bits_update(rq);
+
+	return true;
+}
+
+static void yield_task_ht(struct rq *rq)
+{
+	update_curr_ht(rq);
+	ht_queue_yield(&rq->ht.queue, ht_slice_ns(rq->curr));
+	ht_share_charge(rq, rq->curr);
+	ht_share_yield(rq);
+}
+
+static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
+{
+	struct ht_queue *q = &rq->ht.queue;
+
+	if (test_tsk_need_resched(rq->curr))
+		return;
+
+	update_curr_ht(rq);
+	if (ht_queue_pick(q, false) != q->curr)
+		resched_curr(rq);
+}
+
+static int balance_ht(struct rq *rq, struct task_struct *prev,
+		      struct rq_flags *rf)
+{
+	ht_balance(rq, rf);
+	ht_share_charge(rq, rq->curr);
+	ht_share_decide(rq);
+
+	if (sched_stop_runnable(rq) || sched_dl_runnable(rq) ||
+	    sched_rt_runnable(rq))
+		return 1;
+
+	/* If it is their turn the lower classes balance for themselves. */
+	return rq->ht.queue.nr && !ht_share_is_low_turn(rq);
+}
+
+static struct task_struct *pick_task_ht(struct rq *rq)
+{
+	struct sched_ht_entity *curr = rq->ht.queue.curr, *se;
+	bool leaving = curr && curr->push_cpu >= 0 && ht_may_queue_push(rq);
+
+	if (!rq->ht.queue.nr || ht_share_is_low_turn(rq))
+		return NULL;
+
+	se = ht_queue_pick(&rq->ht.queue, leaving);
+	return se ? ht_task_of(se) : NULL;
+}
+
+static void put_prev_task_ht(struct rq *rq, struct task_struct *p,
+			     struct task_struct *next)
+{
+	update_curr_ht(rq);
+	update_load_avg(rq, true);
+	ht_queue_put_curr(&rq->ht.queue);
+	ht_bits_update(rq);
+
+	if (p->ht.push_cpu >= 0 && p->ht.on_rq && next)
+		ht_queue_push(rq, p);
+}
+
+static void set_next_task_ht(struct rq *rq, struct task_struct *p, bool first)
+{
+	p->se.exec_start = rq_clock_task(rq);
+	ht_queue_set_curr(&rq->ht.queue, &p->ht);
+	update_load_avg(rq, false);
+	ht_bits_update(rq);
+
+	/* Set anew: its affinity, class or group changed while it runs. */
+	if (!first && p->ht.on_rq)
+		ht_unshare_self(rq, p, false);
+}
+
+static int select_task_rq_ht(struct task_struct *p, int cpu, int flags)
+{
+	int this_cpu = smp_processor_id();
+
+	if (p->nr_cpus_allowed == 1 || is_migration_disabled(p))
+		return cpu;
+	if (flags & WF_EXEC)
+		return ht_place(p, cpu, cpu, HT_KIND_EXEC);
+	if (flags & WF_FORK)
+		return ht_place(p, cpu, this_cpu, HT_KIND_FORK);
+	if ((flags & WF_SYNC) && !(current->flags & PF_EXITING))
+		return ht_place(p, cpu, this_cpu, HT_KIND_SYNC);
+
+	return ht_place(p, cpu, cpu, HT_KIND_WAKEUP);
+}
+
+static void task_tick_ht(struct rq *rq, struct task_struct *p, int queued)
+{
+	update_curr_ht(rq);
+	update_load_avg(rq, true);
+	ht_unshare_self(rq, p, true);
+}
+
+static void task_dead_ht(struct task_struct *p)
+{
+	__ht_put();
+}
+
+static void switched_from_ht(struct rq *rq, struct task_struct *p)
+{
+	ht_cancel_push(p);
+	ht_claim_settle(p, -1);
+}
+
+static void switched_to_ht(struct rq *rq, struct task_struct *p)
+{
+	if (!task_on_rq_queued(p))
+		return;
+
+	if (task_current(rq, p)) {
+		if (rq->ht.queue.nr > 1 || ht_nr_low(rq))
+			resched_curr(rq);
+		return;
+	}
+
+	/* It waits: let the next balance look for a CPU for it. */
+	rq->ht.want_push = true;
+	resched_curr(rq);
+}
+
+static void prio_changed_ht(struct rq *rq, struct task_struct *p, int oldprio)
+{
+	if (!task_on_rq_queued(p) || rq->ht.queue.nr == 1)
+		return;
+
+	if (task_current(rq, p))
+		resched_curr(rq);
+	else
+		wakeup_preempt(rq, p, 0);
+}
+
+static unsigned int get_rr_interval_ht(struct rq *rq, struct task_struct *p)
+{
+	return NS_TO_JIFFIES(ht_slice_ns(p));
+}
+
+/**
+ * ht_prio_less() - core scheduling: has @a less of a claim to run than @b?
+ * @a: task of SCHED_HT
+ * @b: another, maybe of another CPU of the core
+ *
+ * Virtual times of two CPUs can't be compared, what each is owed can.
+ */
+bool ht_prio_less(const struct task_struct *a, const struct task_struct *b)
+{
+	return ht_queue_lag(&task_rq(a)->ht.queue, &a->ht) <
+		ht_queue_lag(&task_rq(b)->ht.queue, &b->ht);
+}
+
+DEFINE_SCHED_CLASS(ht) = {
+	.enqueue_task		= enqueue_task_ht,
+	.dequeue_task		= dequeue_task_ht,
+	.yield_task		= yield_task_ht,
+
+	.wakeup_preempt		= wakeup_preempt_ht,
+
+	.balance		= balance_ht,
+	.pick_task		= pick_task_ht,
+	.put_prev_task		= put_prev_task_ht,
+	.set_next_task		= set_next_task_ht,
+
+	.select_task_rq		= select_task_rq_ht,
+	.set_cpus_allowed	= set_cpus_allowed_common,
+
+	.task_tick		= task_tick_ht,
+	.task_dead		= task_dead_ht,
+
+	.switched_from		= switched_from_ht,
+	.switched_to		= switched_to_ht,
+	.prio_changed		= prio_changed_ht,
+
+	.get_rr_interval	= get_rr_interval_ht,
+
+	.update_curr		= update_curr_ht,
+
+#ifdef CONFIG_UCLAMP_TASK
+	.uclamp_enabled		= 1,
+#endif
+};

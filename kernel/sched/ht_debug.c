@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * SCHED_HT: what administrators and tests see. Tunables, counters, the tree,
+ * a task's state, and with CONFIG_SCHED_HT_DEBUG the checker of INV-2 and the
+ * fault switches.
+ */
+#include "ht_internal.h"
+
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include <linux/sysctl.h>
+
+unsigned int sysctl_sched_ht_smt = 1;
+unsigned int sysctl_sched_ht_slice_us = 3000;
+unsigned int sysctl_sched_ht_unshare = 1;
+unsigned int sysctl_sched_ht_enabled = 1;
+
+DEFINE_PER_CPU(struct ht_stats, ht_stats);
+
+#ifdef CONFIG_SYSCTL
+static int enabled_handler(const struct ctl_table *table, int write,
+			   void *buffer, size_t *lenp, loff_t *ppos)
+{
+	int err = proc_douintvec_minmax(table, write, buffer, lenp, ppos);
+
+	if (!err && write && !READ_ONCE(sysctl_sched_ht_enabled))
+		ht_demote_all();
+
+	return err;
+}
+
+static unsigned int slice_us_min = 100;
+static unsigned int slice_us_max = 100000;
+
+static struct ctl_table ht_sysctls[] = {
+	{
+		.procname	= "sched_ht_smt",
+		.data		= &sysctl_sched_ht_smt,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+	{
+		.procname	= "sched_ht_slice_us",
+		.data		= &sysctl_sched_ht_slice_us,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= &slice_us_min,
+		.extra2		= &slice_us_max,
+	},
+	{
+		.procname	= "sched_ht_unshare",
+		.data		= &sysctl_sched_ht_unshare,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= proc_douintvec_minmax,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+	{
+		.procname	= "sched_ht_enabled",
+		.data		= &sysctl_sched_ht_enabled,
+		.maxlen		= sizeof(unsigned int),
+		.mode		= 0644,
+		.proc_handler	= enabled_handler,
+		.extra1		= SYSCTL_ZERO,
+		.extra2		= SYSCTL_ONE,
+	},
+};
+
+static int __init ht_sysctl_init(void)
+{
+	register_sysctl_init("kernel", ht_sysctls);
+	return 0;
+}
+late_initcall(ht_sysctl_init);
+#endif /* CONFIG_SYSCTL */
+
+/* A task's lines in /proc/PID/sched; no lock is held. */
+void ht_show_task(struct task_struct *p, struct seq_file *m)
+{
+	struct rq *rq = task_rq(p);
+
+#define show(name, format, value)	\
+	seq_printf(m, "%-45s:%21" format "\n", "ht." name, value)
+
+	show("enabled", "d", task_has_ht_policy(p));
+	if (!task_has_ht_policy(p))
+		return;
+
+	show("slice_ns", "llu", ht_slice_ns(p));
+	show("weight", "lu", p->ht.weight);
+	show("vruntime", "llu", p->ht.vruntime);
+	show("deadline", "llu", p->ht.deadline);
+	show("lag", "lld", p->ht.on_rq ? ht_queue_lag(&rq->ht.queue, &p->ht) :
+		p->ht.vlag);
+	show("nr_unshared", "u", p->ht.nr_unshared);
+	show("nr_pulled", "u", p->ht.nr_pulled);
+	show("last_why", "s", ht_why_name(p->ht.last_why));
+#undef show
+}
+
+#ifdef CONFIG_DEBUG_FS
+static const char * const stat_names[HT_NR_STATS] = {
+	[HT_STAT_CLAIM_TAKEN]		= "claim.taken",
+	[HT_STAT_CLAIM_LOST]		= "claim.lost",
+	[HT_STAT_CLAIM_VOID]		= "claim.void",
+	[HT_STAT_UNSHARE_DONE]		= "unshare.done",
+	[HT_STAT_UNSHARE_RATE_LIMITED]	= "unshare.rate_limited",
+	[HT_STAT_UNSHARE_LOST]		= "unshare.lost",
+	[HT_STAT_UNSHARE_NO_CORE]	= "unshare.no_core",
+	[HT_STAT_UNSHARE_AFFINITY]	= "unshare.affinity",
+	[HT_STAT_PULL_DONE]		= "pull.done",
+	[HT_STAT_PULL_LOST]		= "pull.lost",
+	[HT_STAT_PUSH_DONE]		= "push.done",
+	[HT_STAT_PUSH_LOST]		= "push.lost",
+	[HT_STAT_ROVER_DONE]		= "rover.done",
+	[HT_STAT_SHARE_TURNS]		= "share.turns",
+	[HT_STAT_DEMOTED_CPU_MAX]	= "demoted.cpu_max",
+	[HT_STAT_DEMOTED_GROUP]		= "demoted.group",
+	[HT_STAT_DEMOTED_DISABLED]	= "demoted.disabled",
+	[HT_STAT_BAD_VERDICT]		= "bad_verdict",
+};
+
+static void sum_stats(struct ht_stats *sum)
+{
+	int cpu, i;
+
+	memset(sum, 0, sizeof(*sum));
+	for_each_possible_cpu(cpu) {
+		struct ht_stats *stats = per_cpu_ptr(&ht_stats, cpu);
+
+		for (i = 0; i < HT_NR_STATS; i++)
+			sum->stat[i] += READ_ONCE(stats->stat[i]);
+		for (i = 0; i < HT_NR_WHYS; i++)
+			sum->why[i] += READ_ONCE(stats->why[i]);
+		for (i = 0; i < HT_NR_KINDS; i++)
+			sum->kind[i] += READ_ONCE(stats->kind[i]);
+	}
+}
+
+static int stats_show(struct seq_file *m, void *v)
+{
+	struct ht_stats sum;
+	int i;
+
+	sum_stats(&sum);
+	for (i = 0; i < HT_NR_WHYS; i++)
+		seq_printf(m, "select.%s %llu\n", ht_why_name(i), sum.why[i]);
+	for (i = 0; i < HT_NR_KINDS; i++)
+		seq_printf(m, "kind.%s %llu\n", ht_kind_name(i), sum.kind[i]);
+	for (i = 0; i < HT_NR_STATS; i++)
+		seq_printf(m, "%s %llu\n", stat_names[i], sum.stat[i]);
+
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(stats);
+
+static int topology_show(struct seq_file *m, void *v)
+{
+	ht_topology_show(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(topology);
+
+static int tasks_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "refs %d\n", ht_nr_refs());
+	seq_printf(m, "active %d\n", static_key_enabled(&ht_active_key));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(tasks);
+
+#ifdef CONFIG_SCHED_HT_DEBUG
+enum ht_fault ht_fault_on;
+
+static const char * const fault_names[HT_NR_FAULTS] = {
+	[HT_FAULT_NONE]			= "none",
+	[HT_FAULT_SKIP_CLAIM]		= "skip_claim",
+	[HT_FAULT_IDLE_NEVER_CLEARED]	= "idle_never_cleared",
+	[HT_FAULT_IGNORE_AFFINITY]	= "ignore_affinity",
+	[HT_FAULT_NO_UNSHARE]		= "no_unshare",
+	[HT_FAULT_NO_SHARING]		= "no_sharing",
+};
+
+static int fault_show(struct seq_file *m, void *v)
+{
+	seq_printf(m, "%s\n", fault_names[READ_ONCE(ht_fault_on)]);
+	return 0;
+}
+
+static int fault_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, fault_show, NULL);
+}
+
+static ssize_t fault_write(struct file *file, const char __user *ubuf,
+			   size_t count, loff_t *ppos)
+{
+	char buf[32];
+	int fault;
+
+	if (count >= sizeof(buf))
+		return -EINVAL;
+	if (copy_from_user(buf, ubuf, count))
+		return -EFAULT;
+	buf[count] = '\0';
+
+	fault = match_string(fault_names, HT_NR_FAULTS, strim(buf));
+	if (fault < 0)
+		return fault;
+
+	WRITE_ONCE(ht_fault_on, fault);
+	return count;
+}
+
+static const struct file_operations fault_fops = {
+	.open		= fault_open,
+	.read		= seq_read,
+	.write		= fault_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+/*
+ * INV-2: a task does not stay beside a busy thread longer than two ticks of its
+ * CPU while a core that it may use is wholly idle, unless a reason is counted.
+ * Written by the CPU concerned, summed and reset by readers.
+ */
+struct inv2 {
+	u64	violations;
+	u64	excused;
+	u64	worst_ticks;
+	u64	total_ticks;
+};
+
+static DEFINE_PER_CPU(struct inv2, ht_inv2);
+
+#define INV2_TICKS	2
+
+/**
+ * ht_inv2_tick() - checker of INV-2, at a tick of the task's CPU
+ * @rq: run queue, its lock held
+ * @p: its running task, of SCHED_HT
+ * @beside: it is beside a busy thread and could be on a wholly idle core
+ */
+void ht_inv2_tick(struct rq *rq, struct task_struct *p, bool beside)
+{
+	struct inv2 *inv2 = per_cpu_ptr(&ht_inv2, cpu_of(rq));
+
+	if (!beside) {
+		p->ht.beside_tick = 0;
+		return;
+	}
+	if (!READ_ONCE(sysctl_sched_ht_unshare)) {
+		inv2->excused++;
+		return;
+	}
+
+	p->ht.beside_tick++;
+	if (p->ht.beside_tick <= INV2_TICKS)
+		return;
+
+	inv2->total_ticks++;
+	inv2->worst_ticks = max_t(u64, inv2->worst_ticks, p->ht.beside_tick);
+	if (p->ht.beside_tick == INV2_TICKS + 1)
+		inv2->violations++;
+}
+
+static int inv2_show(struct seq_file *m, void *v)
+{
+	struct inv2 sum = { };
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		struct inv2 *inv2 = per_cpu_ptr(&ht_inv2, cpu);
+
+		sum.violations += READ_ONCE(inv2->violations);
+		sum.excused += READ_ONCE(inv2->excused);
+		sum.total_ticks += READ_ONCE(inv2->total_ticks);
+		sum.worst_ticks = max(sum.worst_ticks,
+				      READ_ONCE(inv2->worst_ticks));
+	}
+
+	seq_printf(m, "violations %llu\n", sum.violations);
+	seq_printf(m, "worst_ticks %llu\n", sum.worst_ticks);
+	seq_printf(m, "worst_ns %llu\n", sum.worst_ticks * TICK_NSEC);
+	seq_printf(m, "total_ns %llu\n", sum.total_ticks * TICK_NSEC);
+	seq_printf(m, "excused %llu\n", sum.excused);
+
+	return 0;
+}
+
+static int inv2_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, inv2_show, NULL);
+}
+
+static ssize_t inv2_write(struct file *file, const char __user *ubuf,
+			  size_t count, loff_t *ppos)
+{
+	unsigned int zero;
+	int cpu, err = kstrtouint_from_user(ubuf, count, 0, &zero);
+
+	if (err)
+		return err;
+	if (zero)
+		return -EINVAL;
+
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(&ht_inv2, cpu), 0, sizeof(struct inv2));
+
+	return count;
+}
+
+static const struct file_operations inv2_fops = {
+	.open		= inv2_open,
+	.read		= seq_read,
+	.write		= inv2_write,
+	.llseek		= seq_lseek,
+	.release	= single_release,
+};
+
+static void __init debug_files(struct dentry *dir)
+{
+	debugfs_create_file("fault", 0600, dir, NULL, &fault_fops);
+	debugfs_create_file("inv2", 0600, dir, NULL, &inv2_fops);
+}
+#else
+static void __init debug_files(struct dentry *dir) { }
+#endif /* CONFIG_SCHED_HT_DEBUG */
+
+static int __init ht_debugfs_init(void)
+{
+	struct dentry *dir = debugfs_create_dir("sched_ht", NULL);
+
+	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
+	debugfs_create_file("topology", 0400, dir, NULL, &topology_fops);
+	debugfs_create_file("tasks", 0400, dir, NULL, &tasks_fops);
+	debug_files(dir);
+
+	return 0;
+}
+late_initcall(ht_debugfs_init);
+#endif /* CONFIG_DEBUG_FS */
