@@ -67,55 +67,53 @@ static void show(pid_t tid, const struct set_options *opts)
 		ht_print_attr(stdout, tid, &attr);
 }
 
-/* One pass over the threads; -errno if one was refused. */
-static int set_pass(pid_t pid, const struct set_options *opts, size_t *nr)
+/* A thread may end while its siblings are being changed. */
+static int set_list(const pid_t *tids, size_t nr, const struct set_options *opts)
 {
-	pid_t *tids;
+	int err = 0;
 	size_t i;
-	int err = ht_list_threads(pid, &tids, nr);
 
-	if (err) {
-		explain(pid, err, opts);
-		return err;
-	}
-	for (i = 0; i < *nr; i++) {
+	for (i = 0; i < nr; i++) {
 		int ret = set_task(tids[i], opts);
 
-		/* a thread may end while its siblings are being changed */
 		if (!ret || ret == -ESRCH)
 			continue;
 		explain(tids[i], ret, opts);
 		err = ret;
 	}
-	free(tids);
 	return err;
 }
 
 /*
- * A thread started behind the reader's back by one that was not yet changed
- * has the old policy, so go on until a pass finds no more threads than the one
- * before it.
+ * A thread that was not changed yet may start others, with the old policy,
+ * behind the reader's back: go on until the list is the one just changed.
  */
 static int set_threads(pid_t pid, const struct set_options *opts)
 {
-	size_t before = 0, nr = 0, i;
-	pid_t *tids;
+	size_t nr_done = 0, nr, i;
+	pid_t *done = NULL, *tids;
 	int err, pass;
 
 	for (pass = 0; pass < MAX_PASSES; pass++) {
-		err = set_pass(pid, opts, &nr);
+		err = ht_list_threads(pid, &tids, &nr);
 		if (err)
-			return err;
-		if (nr <= before)
+			explain(pid, err, opts);
+		if (err || (nr == nr_done &&
+			    !memcmp(tids, done, nr * sizeof(*tids))))
 			break;
-		before = nr;
+		err = set_list(tids, nr, opts);
+		free(done);
+		done = tids;
+		nr_done = nr;
+		tids = NULL;
+		if (err)
+			break;
 	}
-	if (opts->verbose && !ht_list_threads(pid, &tids, &nr)) {
-		for (i = 0; i < nr; i++)
-			show(tids[i], opts);
-		free(tids);
-	}
-	return 0;
+	free(tids);
+	for (i = 0; !err && i < nr_done; i++)
+		show(done[i], opts);
+	free(done);
+	return err;
 }
 
 static int set_one(pid_t pid, const struct set_options *opts)

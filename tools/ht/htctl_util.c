@@ -181,6 +181,7 @@ int ht_list_threads(pid_t pid, pid_t **tids, size_t *nr)
 			if (!more) {
 				closedir(dir);
 				free(*tids);
+				*tids = NULL;
 				return -ENOMEM;
 			}
 			*tids = more;
