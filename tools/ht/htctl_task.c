@@ -6,6 +6,7 @@
  * wrapper for them, and that of Debian 13 has its own struct sched_attr.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -22,6 +23,19 @@ int ht_attr_get(pid_t tid, struct ht_attr *attr)
 	if (syscall(SYS_sched_getattr, tid, attr, sizeof(*attr), 0))
 		return -errno;
 	return 0;
+}
+
+/* The slice of tasks that asked for none; 0 if unknown. */
+static uint64_t default_slice_ns(void)
+{
+	unsigned long long us = 0;
+	char *text;
+
+	if (ht_read_file("/proc/sys/kernel/sched_ht_slice_us", &text))
+		return 0;
+	sscanf(text, "%llu", &us);
+	free(text);
+	return us * 1000;
 }
 
 /*
@@ -42,9 +56,13 @@ static int attr_keep(pid_t tid, struct ht_attr *attr)
 	attr->sched_flags = old.sched_flags & HT_FLAG_RESET_ON_FORK;
 	errno = 0;
 	attr->sched_nice = getpriority(PRIO_PROCESS, tid);
-	if (old.sched_policy == HT_POLICY)
+	if (errno)
+		return -errno;
+	/* the kernel reports the slice in force: a default must stay one */
+	if (old.sched_policy == HT_POLICY &&
+	    old.sched_runtime != default_slice_ns())
 		attr->sched_runtime = old.sched_runtime;
-	return -errno;
+	return 0;
 }
 
 static int attr_set(pid_t tid, struct ht_attr *attr)
