@@ -223,6 +223,63 @@ test_sched_ht()
 	says out "stats" '^select\.[a-z_]+ +[0-9]+$'
 }
 
+# in_group GROUP COMMAND...
+in_group()
+{
+	local group=$1
+
+	shift
+	(echo $BASHPID >"$group/cgroup.procs" && exec "$@")
+}
+
+unprivileged()
+{
+	setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all "$@"
+}
+
+# A refusal names its reason.
+test_refused()
+{
+	local root=/sys/fs/cgroup group
+	local autogroup=/proc/sys/kernel/sched_autogroup_enabled was=0
+
+	if [ "$(id -u)" != 0 ] || ! "$htctl" run -- true 2>/dev/null ||
+	   [ ! -e $root/cgroup.subtree_control ] || ! command -v setpriv >/dev/null; then
+		skip "why SCHED_HT is refused: no such kernel, not root, or no cgroup v2"
+		return
+	fi
+	chmod 755 "$work"
+	if [ -e $autogroup ]; then
+		was=$(cat $autogroup)
+		echo 0 >$autogroup
+	fi
+	expect 0 "unprivileged in the root group" unprivileged "$htctl" run -- true
+	expect 1 "another user's task" unprivileged "$htctl" set 1
+	says err "another user's task" 'belongs to user 0'
+	expect 1 "nice below the limit" unprivileged "$htctl" run -n -5 -- true
+	says err "nice below the limit" 'RLIMIT_NICE'
+
+	echo +cpu >$root/cgroup.subtree_control
+	group=$root/htctl-test
+	mkdir $group
+	expect 0 "root in a group" in_group $group "$htctl" run -- true
+	expect 1 "unprivileged in a group" in_group $group \
+		setpriv --reuid 65534 --regid 65534 --clear-groups "$htctl" run -- true
+	says err "unprivileged in a group" 'cgroup /htctl-test: outside the root group'
+	echo "50000 100000" >$group/cpu.max
+	expect 1 "root under a limit" in_group $group "$htctl" run -- true
+	says err "root under a limit" '/htctl-test limits CPU time \(cpu.max = 50000 100000\)'
+	rmdir $group
+
+	if [ -e $autogroup ]; then
+		echo 1 >$autogroup
+		expect 1 "unprivileged in an autogroup" unprivileged setsid -w "$htctl" run -- true
+		says err "unprivileged in an autogroup" 'may be in an autogroup'
+		expect 0 "root in an autogroup" setsid -w "$htctl" run -- true
+		echo "$was" >$autogroup
+	fi
+}
+
 test_topology()
 {
 	local file name
@@ -317,6 +374,7 @@ test_numbers
 test_get
 test_no_sched_ht
 test_sched_ht
+test_refused
 test_topology
 test_bad_topology
 test_stats
