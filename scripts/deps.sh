@@ -146,10 +146,10 @@ main()
 	apt_get update || note "apt-get update failed; going on with the package lists there are"
 	qemu_is_new || install_qemu || die "could not install qemu-system-x86"
 	if [ -n "$missing" ]; then
-		note "installing:" $missing
+		note "installing: ${missing//$'\n'/ }"
 		# shellcheck disable=SC2086
 		apt_get install --no-install-recommends $missing ||
-			die "apt-get could not install all of:" $missing
+			die "apt-get could not install all of: ${missing//$'\n'/ }"
 	fi
 }
 

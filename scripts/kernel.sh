@@ -43,7 +43,6 @@ show_progress()
 		progress_line "$count" "$line"
 	done
 	[ ! -t 2 ] || printf '\r\033[K' >&2
-	LINES_SEEN=$count
 }
 
 progress_line()
@@ -84,7 +83,7 @@ for f in "${FRAGMENTS[@]}"; do
 	[ -f "$f" ] || exit 1
 done
 
-[[ +$CONFIG+ != *+vanilla+* ]] || HT_VANILLA=1
+[[ +$CONFIG+ != *+vanilla+* ]] || export HT_VANILLA=1
 TREE=$HT_CACHE/linux-$KVER-$CONFIG
 IMAGE=$TREE/arch/x86/boot/bzImage
 mkdir -p "$HT_CACHE"
