@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Core scheduling and utilisation clamps with SCHED_HT: tasks of two cookies
+ * never run on one core's threads together, all of them go on, nothing hangs;
+ * uclamp values are accepted and round-trip.
+ */
+#include "ht_test.h"
+#include "ht_trace.h"
+
+#include <sys/prctl.h>
+
+#ifndef PR_SCHED_CORE
+#define PR_SCHED_CORE		62
+#define PR_SCHED_CORE_CREATE	1
+#define PR_SCHED_CORE_SHARE_TO	2
+#endif
+#define SCOPE_THREAD	0
+
+static struct ht_topo topo;
+
+struct mates {
+	int pid[HT_MAX_TASKS];
+	int cookie[HT_MAX_TASKS];
+	int nr;
+	unsigned long seen, together;
+};
+
+static int cookie_of(const struct mates *m, int pid)
+{
+	for (int i = 0; i < m->nr; i++)
+		if (m->pid[i] == pid)
+			return m->cookie[i];
+	return 0;
+}
+
+/* At a tick both threads are past their switches. */
+static void observe(const struct ht_event *ev, const struct ht_replay *replay,
+		    void *data)
+{
+	struct mates *m = data;
+	int mine, other;
+
+	if (ev->type != HT_EV_TICK)
+		return;
+	mine = cookie_of(m, replay->curr[ev->cpu]);
+	if (!mine)
+		return;
+	m->seen++;
+	ht_for_each_cpu(other, topo.core_of[ev->cpu] & ~HT_CPU(ev->cpu)) {
+		int cookie = cookie_of(m, replay->curr[other]);
+
+		m->together += cookie && cookie != mine;
+	}
+}
+
+static void need_core_sched(void)
+{
+	ht_topo_read(&topo);
+	ht_need_trace();
+	ht_need_smt(&topo);
+	if (prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, SCOPE_THREAD, 0))
+		ht_skip("no core scheduling (CONFIG_SCHED_CORE): %s",
+			strerror(errno));
+}
+
+static void run_cookies(int policy_a, int policy_b, ht_mask mask)
+{
+	int policies[] = { policy_a, policy_b };
+	static struct mates m;
+	struct ht_audit audit;
+
+	memset(&m, 0, sizeof(m));
+	ht_trace_start();
+	for (int cookie = 1; cookie <= 2; cookie++) {
+		prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, SCOPE_THREAD, 0);
+		for (int i = 0; i < 3; i++) {
+			int index = ht_hog(policies[cookie - 1] == SCHED_HT ?
+					   "ht-hog" : "nh-hog",
+					   policies[cookie - 1], 0, mask);
+
+			m.pid[m.nr] = ht_slot(index)->pid;
+			m.cookie[m.nr++] = cookie;
+		}
+	}
+	for (unsigned int i = 0; i < ht_seconds(2); i++) {
+		ht_sleep_ms(1000);
+		for (int n = 0; n < m.nr; n++)
+			EXPECT(ht_advances(n), "task %d stands still", n);
+	}
+	ht_trace_stop();
+	ht_trace_replay(&topo, &audit, observe, &m);
+	ht_note("%lu ticks seen, %lu with two cookies on a core", m.seen,
+		m.together);
+	/* A tick may fall between the two switches of a core. */
+	EXPECT(m.together * 20 <= m.seen, "%lu of %lu ticks", m.together, m.seen);
+	ht_kill_all();
+}
+
+TEST(cookies_ht, "two cookies of HT tasks on one core")
+{
+	need_core_sched();
+	run_cookies(SCHED_HT, SCHED_HT,
+		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable);
+}
+
+TEST(cookies_mixed, "a cookie of HT tasks against one of fair tasks")
+{
+	need_core_sched();
+	run_cookies(SCHED_HT, SCHED_OTHER,
+		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable);
+}
+
+TEST(cookies_everywhere, "the same with all CPUs allowed")
+{
+	need_core_sched();
+	run_cookies(SCHED_HT, SCHED_HT, topo.usable);
+	run_cookies(SCHED_HT, SCHED_OTHER, topo.usable);
+}
+
+TEST(uclamp, "uclamp values are taken and come back")
+{
+	struct ht_attr attr = {
+		.size = sizeof(attr), .policy = SCHED_HT,
+		.flags = HT_FLAG_UTIL_MIN | HT_FLAG_UTIL_MAX,
+		.util_min = 128, .util_max = 512,
+	};
+
+	if (ht_setattr(0, &attr) && errno == EOPNOTSUPP)
+		ht_skip("no utilisation clamps (CONFIG_UCLAMP_TASK)");
+	REQUIRE(!ht_setattr(0, &attr), "%s", strerror(errno));
+	ht_getattr(0, &attr);
+	EXPECT(attr.util_min == 128 && attr.util_max == 512, "%u %u",
+	       attr.util_min, attr.util_max);
+	attr.size = sizeof(attr);
+	attr.flags = HT_FLAG_KEEP_POLICY | HT_FLAG_KEEP_PARAMS | HT_FLAG_UTIL_MIN;
+	attr.util_min = 64;
+	EXPECT(!ht_setattr(0, &attr), "as uclampset does: %s", strerror(errno));
+	ht_getattr(0, &attr);
+	EXPECT(attr.policy == SCHED_HT && attr.util_min == 64, "policy %u min %u",
+	       attr.policy, attr.util_min);
+	ht_burn_ns(20 * HT_NSEC_PER_MSEC);
+}
