@@ -24,6 +24,8 @@
 
 #include <linux/cgroup.h>
 
+#include "autogroup.h"
+
 /* Why a task has to leave, in the order of enum ht_stat. */
 enum leave {
 	LEAVE_NOT,

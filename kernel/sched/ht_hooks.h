@@ -88,13 +88,14 @@ static inline struct task_struct *ht_pick_again(struct rq *rq,
 	return ht_active() && p == rq->idle ? __ht_pick_again(rq, p) : p;
 }
 
-/* Where the balancing of all classes has to start. */
+/*
+ * Where the balancing of all classes has to start. The order of classes is that
+ * of their addresses; sched_class_above() is defined further down in sched.h.
+ */
 static inline const struct sched_class *
 ht_balance_from(const struct sched_class *start)
 {
-	if (ht_active() && sched_class_above(&ht_sched_class, start))
-		return &ht_sched_class;
-	return start;
+	return ht_active() && start > &ht_sched_class ? &ht_sched_class : start;
 }
 
 static inline bool ht_can_stop_tick(struct rq *rq)

@@ -20,6 +20,11 @@
 #ifndef _KERNEL_SCHED_HT_INTERNAL_H
 #define _KERNEL_SCHED_HT_INTERNAL_H
 
+#include <linux/irq_work.h>
+#include <linux/mmu_context.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+
 #include "sched.h"
 #include "ht_compat.h"
 #include "ht_policy.h"
