@@ -56,7 +56,7 @@ says()
 	if grep -qE -- "$3" "$1"; then
 		ok
 	else
-		fail "$2: nothing in std$1 matches '$3'"
+		fail "$2: nothing in $1 matches '$3'"
 		sed 's/^/  | /' "$1"
 	fi
 }
@@ -351,6 +351,35 @@ assert it['tasks']['active'] == 1, it"
 	fi
 }
 
+# complete WORD...: what bash would offer for the last word
+complete_words()
+{
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_htctl
+	printf '%s\n' "${COMPREPLY[@]}" | sort
+}
+
+test_completion()
+{
+	local verb
+
+	# shellcheck source=/dev/null
+	. "$here/../completion/htctl"
+	for verb in run set get topology stats; do
+		"$htctl" "$verb" --help | grep -oE '^ +(-[a-zA-Z], )?--[a-z-]+' |
+			grep -oE -- '--[a-z-]+' | sort >options
+		complete_words htctl "$verb" -- >completed
+		same "completion of $verb: the options of its help" options completed
+	done
+	"$htctl" --help | sed -n 's/^  \([a-z]*\) .*/\1/p' | sort >verbs
+	complete_words htctl '' | grep -v -- -- >completed
+	same "completion of verbs" verbs completed
+	complete_words htctl run -n 1 -- tru >completed
+	says completed "completion of a command" '^true$'
+	complete_words htctl set "${$:0:2}" >completed
+	says completed "completion of a process" "^$$\$"
+}
+
 # The report must see sharing where there is some and none where there is none.
 test_report()
 {
@@ -378,6 +407,7 @@ test_refused
 test_topology
 test_bad_topology
 test_stats
+test_completion
 test_report
 test_examples
 echo "$passed passed, $failed failed, $skipped skipped"
