@@ -70,7 +70,9 @@ static void mount_groups(void)
 	if (ht_exists(DIR_ROOT "/cgroup.procs"))
 		return;
 	if (ht_opt.cgroup_v1) {
-		if (mount("cgroup", DIR_ROOT, "cgroup", 0, "cpu"))
+		/* As it is mounted elsewhere, or it cannot be. */
+		if (mount("cgroup", DIR_ROOT, "cgroup", 0, "cpu,cpuacct") &&
+		    mount("cgroup", DIR_ROOT, "cgroup", 0, "cpu"))
 			ht_skip("cannot mount the v1 cpu controller: %s",
 				strerror(errno));
 		return;

@@ -467,46 +467,51 @@ TEST(disabled, "sched_ht_enabled=0 returns every task and refuses new ones")
 	EXPECT(ht_advances(hog), "hog lost after the return");
 }
 
+#define NR_CHILDREN	30
+
+/* An HT task that forks as fast as it can; its children wait. */
+static void forker(volatile pid_t *children)
+{
+	ht_name("ht-forker");
+	ht_set(0, SCHED_HT, 0);
+	for (int n = 0; n < NR_CHILDREN; n++) {
+		pid_t pid = fork();
+
+		if (!pid)
+			for (;;)
+				pause();
+		children[n] = pid;
+	}
+	for (;;)
+		pause();
+}
+
 /* Fork races with the switch: no child may stay behind. */
 TEST(disabled_race, "no task stays SCHED_HT when the switch races with forks")
 {
+	volatile pid_t *children = ht_shared(NR_CHILDREN * sizeof(pid_t));
 	unsigned int rounds = ht_rounds(20);
 
 	ht_need_root();
 	for (unsigned int i = 0; i < rounds; i++) {
-		pid_t parent = fork(), pid = 0;
-		char path[64];
+		pid_t parent;
 
-		if (!parent) {
-			ht_name("ht-forker");
-			ht_set(0, SCHED_HT, 0);
-			for (int n = 0; n < 30; n++) {
-				pid = fork();
-				if (!pid) {
-					pause();
-					_exit(0);
-				}
-			}
-			pause();
-			_exit(0);
-		}
+		memset((void *)children, 0, NR_CHILDREN * sizeof(pid_t));
+		parent = fork();
+		if (!parent)
+			forker(children);
 		ht_sleep_ms(i % 10);
 		EXPECT(!ht_sysctl_set("enabled", 0), "%s", strerror(errno));
-		ht_sleep_ms(30);
-		snprintf(path, sizeof(path), "/proc/%d/task/%d/children", parent,
-			 parent);
-		char buf[4096];
-
-		if (ht_read(path, buf, sizeof(buf)) > 0)
-			for (char *at = strtok(buf, " "); at; at = strtok(NULL, " "))
-				EXPECT(ht_policy_of(atoi(at)) != SCHED_HT,
-				       "child %s is SCHED_HT", at);
+		ht_sleep_ms(50);
 		EXPECT(ht_policy_of(parent) != SCHED_HT, "the parent is");
+		for (int n = 0; n < NR_CHILDREN; n++)
+			EXPECT(!children[n] || ht_policy_of(children[n]) != SCHED_HT,
+			       "round %u: child %d is SCHED_HT", i, n);
 		ht_sysctl_set("enabled", 1);
-		if (ht_read(path, buf, sizeof(buf)) > 0)
-			for (char *at = strtok(buf, " "); at; at = strtok(NULL, " "))
-				kill(atoi(at), 9);
-		kill(parent, 9);
+		kill(parent, SIGKILL);
 		wait_status(parent);
+		for (int n = 0; n < NR_CHILDREN; n++)
+			if (children[n] > 0)
+				kill(children[n], SIGKILL);
 	}
 }

@@ -1,0 +1,59 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# The guest's half of selftest.sh: runs programs one after the other.
+#
+# usage: run_guest.sh DIR SPEC...
+#   DIR    where the programs are
+#   SPEC   a program with its arguments, as one word: "unshare -r 5 released_pair"
+#          with "fault=NAME " in front: with that fault switched on
+#
+# Around the output of each there is a line
+#	## begin SPEC
+#	## end STATUS SECONDS SPEC
+# exit: 0 all passed or skipped; 1 some failed
+set -uo pipefail
+
+faults=/sys/kernel/debug/sched_ht/fault
+
+set_fault()
+{
+	[ -e "$faults" ] || mount -t debugfs debugfs /sys/kernel/debug
+	if ! echo "$1" > "$faults"; then
+		echo "# fault switch $1: refused"
+		return 1
+	fi
+}
+
+run_spec()
+{
+	local spec=$1 fault='' words start=$SECONDS status
+
+	echo "## begin $spec"
+	read -ra words <<< "$spec"
+	if [[ ${words[0]} == fault=* ]]; then
+		fault=${words[0]#fault=}
+		words=("${words[@]:1}")
+	fi
+	if [ -n "$fault" ] && ! set_fault "$fault"; then
+		echo "## end 3 0 $spec"
+		return 3
+	fi
+	"$dir/${words[0]}" "${words[@]:1}" < /dev/null
+	status=$?
+	[ -z "$fault" ] || set_fault none
+	echo "## end $status $((SECONDS - start)) $spec"
+	return $status
+}
+
+dir=$1
+shift
+result=0
+for spec in "$@"; do
+	run_spec "$spec"
+	case $? in
+	0 | 4) ;;
+	*) result=1 ;;
+	esac
+done
+exit $result
