@@ -12,6 +12,8 @@
 #                  one program: TESTS=placement:beside_busy
 #   TOPO           only this topology
 #   OUT            where logs go (out/selftest)
+#   HT_KERNEL      a bzImage to boot instead
+#   HT_SCX         a sched_ext scheduler to load (scripts/scx-simple.sh builds one)
 # The last line is "N passed, N failed, N skipped", counted in cases.
 # exit: 0 nothing failed; 1 something did; 2 usage
 set -euo pipefail
@@ -207,6 +209,11 @@ require_tools make gcc
 mkdir -p "$OUT"
 make -s -C "$SRC" OUTPUT="$BIN"
 KERNEL=${HT_KERNEL:-$(make -s -C "$HT_ROOT" kernel-path KVER="$KVER" CONFIG="$CONFIG")}
+if [ -z "${HT_SCX:-}" ] && table | grep -F scx | cut -d'|' -f4 |
+	while read -r specs; do wanted_specs "$specs"; done | grep -q '^scx'; then
+	# Without it the cases that load a scheduler are skipped.
+	HT_SCX=$("$HT_ROOT/scripts/scx-simple.sh" "$KVER" "$CONFIG") || HT_SCX=
+fi
 ran=0
 run_table
 [ "$ran" -gt 0 ] || usage_die "nothing in the table (--list) matches TESTS=$TESTS TOPO=$TOPO"

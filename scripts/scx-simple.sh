@@ -1,0 +1,42 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Builds scx_simple, the smallest sched_ext scheduler, from the kernel source's
+# tools/sched_ext against the types of a built kernel, in the cache folder.
+# Prints its path. The selftest scx loads it.
+#
+# usage: scripts/scx-simple.sh KVER CONFIG
+# environment: HT_CACHE; CLANG (clang)
+# exit: 0 built; 1 not possible, reason on stderr; 2 usage
+set -euo pipefail
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+[ $# = 2 ] || usage_die "usage: scx-simple.sh KVER CONFIG"
+kver=$1 config=$2
+require_kver "$kver"
+CLANG=${CLANG:-clang}
+require_tools make gcc "$CLANG"
+
+image=$(make -s -C "$HT_ROOT" kernel-path KVER="$kver" CONFIG="$config")
+vmlinux=${image%/arch/*}/vmlinux
+[ -f "$vmlinux" ] || die "no vmlinux beside $image"
+source=$(pristine_tree "$kver")/tools/sched_ext
+[ -d "$source" ] || die "linux-source-$kver has no tools/sched_ext"
+
+out=$HT_CACHE/scx-$kver
+mkdir -p "$out"
+take_lock "$out.lock"
+if [ ! -x "$out/build/bin/scx_simple" ] ||
+	[ "$source" -nt "$out/build/bin/scx_simple" ]; then
+	note "building scx_simple (about a minute, once)"
+	# Its types are those of any kernel of that version with sched_ext.
+	if ! make -C "$source" O="$out" CLANG="$CLANG" VMLINUX_BTF="$vmlinux" \
+		scx_simple > "$out/log" 2>&1; then
+		tail -n 5 "$out/log" >&2
+		die "scx_simple does not build with $("$CLANG" --version | head -n 1), see $out/log"
+	fi
+fi
+drop_lock
+echo "$out/build/bin/scx_simple"
