@@ -44,7 +44,14 @@ static int compare_rows(const void *a, const void *b)
 	int level, cmp;
 
 	for (level = CHIP; level < CORE; level++) {
-		cmp = ht_compare_u32(&x->key[level], &y->key[level]);
+		ht_u32 kx = x->key[level], ky = y->key[level];
+
+		/* Cores with an L2 of their own before those that share one. */
+		if (level == L2) {
+			kx++;
+			ky++;
+		}
+		cmp = ht_compare_u32(&kx, &ky);
 		if (cmp)
 			return cmp;
 	}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Properties over random machines, states and requests.
+ *
+ * HT_SEED (1) and HT_ROUNDS (8000) in the environment choose them. A failure
+ * names its own seed: HT_SEED=that HT_ROUNDS=1 is that failure alone.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "gen.h"
+#include "test.h"
+
+#define MAX_REPORTS	5
+
+static ht_u64 from_env(const char *name, ht_u64 otherwise)
+{
+	const char *text = getenv(name);
+
+	return text && *text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static bool has_anchor(const struct world *w, ht_u32 cpu)
+{
+	return cpu < w->nr_cpus && w->topo.cpu_slot[cpu] != HT_NONE &&
+	       (w->req.allowed_all || (w->allowed[cpu / 64] >> cpu % 64 & 1));
+}
+
+/*
+ * Called by other numbers, a machine gets the same answer: the same reason at
+ * the same distance. Without prev and origin the search begins at the lowest
+ * number, and then the answer may differ.
+ */
+static bool is_symmetric(struct world *w, struct source *src)
+{
+	struct ht_verdict a, b;
+	struct world other;
+	bool same;
+
+	if (!has_anchor(w, w->req.prev_cpu) &&
+	    !has_anchor(w, w->req.origin_cpu))
+		return true;
+	world_renumber(&other, w, src);
+	ht_policy_select(&w->topo, &w->state, &w->req, &a);
+	ht_policy_select(&other.topo, &other.state, &other.req, &b);
+	same = a.why == b.why && a.distance == b.distance &&
+	       (a.whole_core == b.whole_core || !w->req.smt);
+	if (!same)
+		test_fail("renumbered: CPU %u (%s, %u) became %u (%s, %u)",
+			  a.cpu, ht_why_name(a.why), a.distance, b.cpu,
+			  ht_why_name(b.why), b.distance);
+	world_free(&other);
+	return same;
+}
+
+static bool run_round(ht_u64 seed)
+{
+	struct source src = { .seed = seed };
+	const char *wrong;
+	struct world w;
+	bool ok;
+
+	world_make(&w, &src);
+	wrong = w.layout ? ht_layout_error_name(w.layout) : NULL;
+	if (!wrong)
+		wrong = world_check_layout(&w);
+	if (!wrong)
+		wrong = world_check_words(&w);
+	if (!wrong)
+		wrong = world_check_decisions(&w);
+	ok = !wrong;
+	if (wrong)
+		test_fail("HT_SEED=%llu: %s", (unsigned long long)seed, wrong);
+	else
+		ok = is_symmetric(&w, &src);
+	if (!ok && !wrong)
+		printf("  with HT_SEED=%llu\n", (unsigned long long)seed);
+	world_free(&w);
+	return ok;
+}
+
+void test_random(void)
+{
+	ht_u64 seed = from_env("HT_SEED", 1);
+	ht_u64 rounds = from_env("HT_ROUNDS", 8000);
+	unsigned int reports = 0;
+	ht_u64 i;
+
+	test_begin("%llu worlds from seed %llu", (unsigned long long)rounds,
+		   (unsigned long long)seed);
+	for (i = 0; i < rounds && reports < MAX_REPORTS; i++)
+		reports += !run_round(seed + i);
+}
