@@ -36,7 +36,7 @@ table()
 {
 	cat <<-'END'
 	1x2x2 | | | policy, sysctl, placement, unshare, accounting, pi, coresched, cgroup, hotplug
-	1x2x2 | | | share, kworker, affinity, balance, scx
+	1x2x2 | | | tools/ht/tests/run.sh tools/ht/build/htctl, share, kworker, affinity, balance, scx
 	1x2x2 | | isolcpus=2,3 nohz_full=3 | isolcpus, share nohz_full_alone nohz_full_share nohz_full_late, placement fork_path
 	1x2x2 | --cgroup v1 | | cgroup --cgroup v1, affinity --cgroup v1 cpuset_storm
 	two-llc | | | placement, unshare -r 10, hotplug smt_control placement_after
@@ -92,18 +92,30 @@ sum_up()
 {
 	local file=$1 status=$2 seconds=$3 spec=$4 guest=$5 ok skip bad line
 
+	# Other test programs of ours end with "N passed, N failed, N skipped".
+	if read -r ok _ bad _ skip _ < <(tail -n 1 "$file") &&
+		[[ $ok$bad$skip =~ ^[0-9]+$ ]]; then
+		add_up "$@"
+		return
+	fi
 	skip=$(grep -cE '^(ok .*|1\.\.0) # SKIP' "$file" || true)
 	ok=$(grep -cE '^ok ' "$file" || true)
 	ok=$((ok - $(grep -cE '^ok .* # SKIP' "$file" || true)))
 	bad=$(grep -cE '^not ok ' "$file" || true)
+	while IFS= read -r line; do
+		[ -z "$line" ] || skips+=("$guest: ${spec%% *} $line")
+	done < <(sed -nE 's/^(ok [0-9]+ |1\.\.0)(.*) # SKIP (.*)/\2: \3/p' "$file")
+	add_up "$@"
+}
+
+# Counts $ok, $bad and $skip of sum_up(), and shows them.
+add_up()
+{
 	# It died without saying so.
 	if [ "$bad" = 0 ] && [ "$status" != 0 ] && [ "$status" != 4 ]; then
 		bad=1
 	fi
 	passed=$((passed + ok)) skipped=$((skipped + skip)) failed=$((failed + bad))
-	while IFS= read -r line; do
-		[ -z "$line" ] || skips+=("$guest: ${spec%% *} $line")
-	done < <(sed -nE 's/^(ok [0-9]+ |1\.\.0)(.*) # SKIP (.*)/\2: \3/p' "$file")
 	if [ "$bad" = 0 ]; then
 		echo "ok      $guest: $spec ($ok passed, $skip skipped, $seconds s)"
 	else
@@ -206,8 +218,10 @@ case ${1:-} in
 esac
 
 require_tools make gcc
+cd "$HT_ROOT"
 mkdir -p "$OUT"
 make -s -C "$SRC" OUTPUT="$BIN"
+make -s -C "$HT_ROOT/tools/ht"
 KERNEL=${HT_KERNEL:-$(make -s -C "$HT_ROOT" kernel-path KVER="$KVER" CONFIG="$CONFIG")}
 if [ -z "${HT_SCX:-}" ] && table | grep -F scx | cut -d'|' -f4 |
 	while read -r specs; do wanted_specs "$specs"; done | grep -q '^scx'; then

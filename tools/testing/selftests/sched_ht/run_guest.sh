@@ -6,7 +6,8 @@
 # usage: run_guest.sh DIR SPEC...
 #   DIR    where the programs are
 #   SPEC   a program with its arguments, as one word: "unshare -r 5 released_pair"
-#          with "fault=NAME " in front: with that fault switched on
+#          with "fault=NAME " in front: with that fault switched on;
+#          a path with a slash is seen from the working directory
 #
 # Around the output of each there is a line
 #	## begin SPEC
@@ -39,7 +40,8 @@ run_spec()
 		echo "## end 3 0 $spec"
 		return 3
 	fi
-	"$dir/${words[0]}" "${words[@]:1}" < /dev/null
+	[[ ${words[0]} == */* ]] || words[0]=$dir/${words[0]}
+	"${words[@]}" < /dev/null
 	status=$?
 	[ -z "$fault" ] || set_fault none
 	echo "## end $status $((SECONDS - start)) $spec"
