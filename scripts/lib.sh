@@ -185,44 +185,52 @@ stage_changes()
 	done < <(overlay_files)
 }
 
+# A new tree: hard links to pristine ($2), whose release it notes.
+create_tree()
+{
+	local tree=$1 pristine=$2
+
+	if [ -d "$tree" ] && cmp -s "$pristine.stamp" "$tree/.ht-base"; then
+		return 0
+	fi
+	rm -rf "$tree" "$tree.new"
+	mkdir -p "$(dirname "$tree")"
+	cp -al "$pristine" "$tree.new"
+	cp "$pristine.stamp" "$tree.new/.ht-base"
+	mv "$tree.new" "$tree"
+}
+
 # Makes tree $1 pristine ($3) plus what is staged in $2, touching only files
 # whose content changes, so that make rebuilds only what depends on them.
 sync_tree()
 {
-	local tree=$1 stage=$2 pristine=$3 file
+	local tree=$1 stage=$2 pristine=$3 file list=$1/.ht-manifest
 
-	[ -d "$tree" ] || cp -al "$pristine" "$tree"
-	(cd "$stage" && find . -type f -printf '%P\n' | sort) > "$tree/.ht-manifest.new"
-	if [ -f "$tree/.ht-manifest" ]; then
-		comm -23 "$tree/.ht-manifest" "$tree/.ht-manifest.new" |
-			while IFS= read -r file; do
-				rm -f "$tree/$file"
-				[ ! -f "$pristine/$file" ] || cp "$pristine/$file" "$tree/$file"
-			done
-	fi
-	rsync -rc --no-times --chmod=D755,F644 --exclude '*.orig' \
-		"$stage/" "$tree/"
-	mv "$tree/.ht-manifest.new" "$tree/.ht-manifest"
+	create_tree "$tree" "$pristine"
+	touch "$list"
+	(cd "$stage" && find . -type f -printf '%P\n' | sort) > "$list.new"
+	comm -23 "$list" "$list.new" | while IFS= read -r file; do
+		rm -f "$tree/$file"
+		[ ! -f "$pristine/$file" ] || cp "$pristine/$file" "$tree/$file"
+	done
+	# Until all is copied the list names old and new, should this be cut short.
+	sort -u "$list" "$list.new" > "$list.both"
+	mv "$list.both" "$list"
+	rsync -rc --no-times --chmod=D755,F644 "$stage/" "$tree/"
+	mv "$list.new" "$list"
 }
 
 # Brings tree $1 of version $2 up to date with the checkout. Needs its lock.
 prepare_tree()
 {
-	local tree=$1 kver=$2 pristine stage
+	local tree=$1 kver=$2 pristine stage=$1.stage
 
 	require_tools patch rsync git
 	pristine=$(pristine_tree "$kver")
-	stage=$(mktemp -d "$HT_CACHE/stage.XXXXXX")
-	if [ "${HT_VANILLA:-0}" = 1 ]; then
-		sync_tree "$tree" "$stage" "$pristine"
-		rm -rf "$stage"
-		return 0
-	fi
-	# A subshell, so that a refused hook still removes the stage.
-	if ! (stage_changes "$stage" "$kver" "$pristine" && sync_tree "$tree" "$stage" "$pristine"); then
-		rm -rf "$stage"
-		exit 1
-	fi
+	rm -rf "$stage"
+	mkdir -p "$stage"
+	[ "${HT_VANILLA:-0}" = 1 ] || stage_changes "$stage" "$kver" "$pristine"
+	sync_tree "$tree" "$stage" "$pristine"
 	rm -rf "$stage"
 }
 

@@ -40,6 +40,12 @@ checkpatch()
 		--ignore "$CHECKPATCH_IGNORE" "$@"
 }
 
+# By standard input: a file that git tracks it would take for source code.
+checkpatch_hook()
+{
+	checkpatch - < "$1"
+}
+
 kernel_sources()
 {
 	overlay_files | grep -E '^(kernel|include)/.*\.[ch]$'
@@ -109,7 +115,7 @@ while IFS= read -r f; do
 	step "kernel-doc $f" kernel_doc "$f"
 done < <(kernel_sources)
 while IFS= read -r p; do
-	step "checkpatch $(basename "$p")" checkpatch "$p"
+	step "checkpatch $(basename "$p")" checkpatch_hook "$p"
 done < <(hook_patches "$KVER")
 step "SPDX line in each file" spdx_missing
 step "sparse" sparse_ours
