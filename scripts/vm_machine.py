@@ -27,8 +27,10 @@ PARAMETERS = [
     "nokaslr",              # addresses in logs match System.map
     "tsc=reliable",         # there is no better clock to check it against
     "no_timer_check",
+    "edd=off",
     "random.trust_cpu=on",
-    "unknown_nmi_panic",    # how a stuck guest is made to show where it is
+    "unknown_nmi_panic",    # how a stuck guest is made to show where it is,
+    "panic_print=64",       # on every CPU
     "watchdog_thresh=60",
     "workqueue.watchdog_thresh=300",
     "rcupdate.rcu_cpu_stall_timeout=300",
@@ -145,8 +147,7 @@ def command(options, topology, files, fds):
     fds: socket numbers by port name, and 'qmp'.
     """
     model = options.cpu or CPU_MODEL
-    machine = ["q35", "hpet=off", "smm=off", "sata=off", "vmport=off",
-               *topology.machine_properties()]
+    machine = ["q35", "hpet=off", "smm=off", "sata=off", *topology.machine_properties()]
     cpu = [model, CPU_FLAGS, *topology.cpu_properties()]
     argv = [options.qemu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", ",".join(machine), "-accel", "tcg,thread=multi,tb-size=256",
@@ -158,7 +159,8 @@ def command(options, topology, files, fds):
             "-serial", "chardev:console"]
     if "madt" in files:
         argv += ["-acpitable", f"file={_quote(files['madt'])}"]
-    argv += topology.device_arguments(model) + topology.numa_arguments(options.mem)
+    argv += topology.firmware_arguments() + topology.device_arguments(model)
+    argv += topology.numa_arguments(options.mem)
     ports = {name: fd for name, fd in fds.items() if name != "qmp"}
     argv += _ports(ports)
     argv += ["-chardev", f"socket,id=qmp,fd={fds['qmp']}", "-mon", "chardev=qmp,mode=control"]

@@ -16,7 +16,8 @@ import struct
 
 LEVELS = ("socket", "die", "module", "core", "thread")
 SHAPE_KEYS = ("sockets", "dies", "modules", "cores", "threads")
-KEYS = ("about", "shape", "order", "present", "llc", "l2", "nodes", "min-qemu", "append")
+KEYS = ("about", "shape", "order", "present", "llc", "l2", "nodes", "possible", "min-qemu",
+        "append")
 TOPO_DIR = os.path.join(os.path.dirname(os.path.abspath(__file__)), "topologies")
 
 # Shapes that need no file; any other SxCxT works as well.
@@ -76,6 +77,7 @@ class Topology:
         self.llc = self._choice(fields, "llc", "die", LEVELS[1:4] + ("none",))
         self.l2 = self._choice(fields, "l2", "core", ("core", "module"))
         self.nodes = self._nodes(fields.get("nodes", ""))
+        self.hotplug = self._choice(fields, "possible", "present", ("present", "all")) == "all"
         self.min_qemu = self._min_qemu(fields.get("min-qemu", ""))
 
     def _shape(self, text):
@@ -187,16 +189,11 @@ class Topology:
         return out
 
     def possible(self):
-        """How many CPUs the kernel reserves numbers for.
-
-        On bare metal, which TCG counts as, the kernel ignores absent CPUs of a
-        package that has present ones: only whole packages can be added.
-        """
-        if self.renumbered:
-            return len(self.slots)
-        used = {self.place(slot)[0] for slot in self.slots}
-        free = self.shape["sockets"] - len(used)
-        return len(self.slots) + free * self.total // self.shape["sockets"]
+        """How many CPUs the kernel reserves numbers for; nothing if versions differ."""
+        if self.hotplug:
+            return self.total
+        full = self.renumbered or len(self.slots) == self.total
+        return len(self.slots) if full else None
 
     # What QEMU is told
 
@@ -216,7 +213,16 @@ class Topology:
             props.append("full-cpuid-auto-level=off")
         if self.llc == "none":
             props.append("l3-cache=off")
+        if self.hotplug:
+            props.append("hypervisor=off")
         return props
+
+    def firmware_arguments(self):
+        """The kernel takes TCG for bare metal, and there it ignores absent
+        CPUs of QEMU's kind. It finds VMware by this serial number and a port
+        that QEMU has, and then counts them as possible.
+        """
+        return ["-smbios", "type=1,serial=VMware-56"] if self.hotplug else []
 
     def machine_properties(self):
         caches = []
@@ -224,7 +230,8 @@ class Topology:
             caches.append(("l2", self.l2))
         if self.llc in ("module", "core"):
             caches.append(("l3", self.llc))
-        return [f"smp-cache.{i}.{key}={value}" for i, pair in enumerate(caches)
+        vmport = ["vmport=on" if self.hotplug else "vmport=off"]
+        return vmport + [f"smp-cache.{i}.{key}={value}" for i, pair in enumerate(caches)
                 for key, value in zip(("cache", "topology"), pair)]
 
     def _unit_argument(self, slot, levels):
