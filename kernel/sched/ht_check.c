@@ -65,9 +65,11 @@ static enum ht_check_error check_cpus(const struct ht_topo *topo)
 	for (i = 0; i < slots; i++) {
 		ht_u32 cpu = topo->slot_cpu[i];
 
-		if (bit_of(topo->present, i) != (cpu != HT_NONE))
+		bool absent = cpu == HT_NONE;
+
+		if (bit_of(topo->present, i) == absent)
 			return HT_CHECK_PRESENT;
-		if (cpu == HT_NONE)
+		if (absent)
 			continue;
 		if (cpu >= topo->nr_cpus || topo->cpu_slot[cpu] != i)
 			return HT_CHECK_SLOT_CPU;
@@ -100,10 +102,11 @@ static enum ht_check_error check_cores(const struct ht_topo *topo,
 
 	for (core = 0; first < end; core++, first += 1u << llc->smt_shift) {
 		enum ht_check_error err = check_core(topo, first, &threads);
+		bool counted = core < llc->nr_cores;
 
 		if (err)
 			return err;
-		if ((threads > 0) != (core < llc->nr_cores))
+		if (counted != !!threads)
 			return HT_CHECK_LLC_CORES;
 	}
 	return llc->nr_cores && llc->nr_cores <= core ? HT_CHECK_OK :
@@ -513,6 +516,7 @@ enum ht_check_error ht_check_select(const struct ht_topo *topo,
 				    const struct ht_request *req,
 				    const struct ht_verdict *verdict)
 {
+	bool says_pinned = verdict->why == HT_WHY_PINNED;
 	enum ht_check_error err;
 	struct ht_judge j;
 	bool pinned;
@@ -525,7 +529,7 @@ enum ht_check_error ht_check_select(const struct ht_topo *topo,
 		return err;
 	pinned = !req->allowed_all && req->nr_allowed < 2 &&
 		 count_allowed(&j) == 1;
-	if (pinned != (verdict->why == HT_WHY_PINNED))
+	if (pinned != says_pinned)
 		return HT_CHECK_PINNED;
 	if (pinned)
 		return check_details(&j, verdict);

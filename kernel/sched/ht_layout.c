@@ -90,9 +90,11 @@ static bool less_slot(const struct ht_sort *sort, ht_u32 a, ht_u32 b)
 	const struct ht_cpu_desc *desc = sort->base;
 	const struct ht_cpu_desc *x = &desc[a], *y = &desc[b];
 
+	bool x_has = x->domain != HT_NONE, y_has = y->domain != HT_NONE;
+
 	/* Those without a slot go last. */
-	if ((x->domain == HT_NONE) != (y->domain == HT_NONE))
-		return y->domain == HT_NONE;
+	if (x_has != y_has)
+		return x_has;
 	if (x->node != y->node)
 		return x->node < y->node;
 	if (x->llc != y->llc)

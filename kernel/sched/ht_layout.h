@@ -22,7 +22,7 @@
 /* llc_order holds nr_llcs^2 entries: a machine beyond this is refused. */
 #define HT_MAX_LLCS	4096
 /* Highest CPU number that is believed; more is a corrupt list. */
-#define HT_MAX_CPUS	(1u << 20)
+#define HT_MAX_CPUS	0x100000u
 
 /**
  * struct ht_cpu_desc - where one CPU sits

@@ -111,8 +111,10 @@ static ht_u64 two_of_core(ht_u64 slots, ht_u32 smt_shift)
 	ht_u32 i;
 
 	for (i = 0; i < smt_shift; i++) {
-		two |= two >> (1u << i) | (slots & slots >> (1u << i));
-		slots |= slots >> (1u << i);
+		ht_u64 right = slots >> (1u << i);
+
+		two |= two >> (1u << i) | (slots & right);
+		slots |= right;
 		/* Only groups that begin at a multiple of their size count. */
 		two &= ht_first_slots[i + 1];
 		slots &= ht_first_slots[i + 1];

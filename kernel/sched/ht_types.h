@@ -15,31 +15,29 @@
 #ifndef _KERNEL_SCHED_HT_TYPES_H
 #define _KERNEL_SCHED_HT_TYPES_H
 
-#ifdef __KERNEL__
 #include <linux/types.h>
+
+#ifdef __KERNEL__
 #include <linux/compiler.h>
 #include <linux/stddef.h>
-typedef u32 ht_u32;
-typedef u64 ht_u64;
-typedef u16 ht_u16;
-typedef u8 ht_u8;
 /* The words are written by other CPUs while a decision reads them. */
 #define HT_READ(x)	READ_ONCE(x)
 #else
-#include <stdint.h>
 #include <stdbool.h>
 #include <stddef.h>
-typedef uint32_t ht_u32;
-typedef uint64_t ht_u64;
-typedef uint16_t ht_u16;
-typedef uint8_t ht_u8;
-#define HT_READ(x)	(*(const volatile __typeof__(x) *)&(x))
+#define HT_READ(x)	__atomic_load_n(&(x), __ATOMIC_RELAXED)
 #endif
+
+/* As wide on the host as in the kernel, and printed by the same formats. */
+typedef __u32 ht_u32;
+typedef __u64 ht_u64;
+typedef __u16 ht_u16;
+typedef __u8 ht_u8;
 
 #define HT_WORD_BITS	64
 /* A core of more threads than one word holds cannot be described. */
 #define HT_MAX_SMT	HT_WORD_BITS
-#define HT_NONE		((ht_u32)-1)
+#define HT_NONE		0xffffffffu
 /* Candidates of rule 6 that one decision looks at (INV-10). */
 #define HT_MAX_WAITS	16
 

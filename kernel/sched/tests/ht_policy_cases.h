@@ -17,6 +17,10 @@
 #include "../ht_layout.h"
 #include "../ht_policy.h"
 
+#ifndef ARRAY_SIZE
+#define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
+#endif
+
 #define HT_CASE_CPUS	2048
 
 /* CPU lists. */
@@ -266,6 +270,7 @@ static inline ht_u32 ht_shape_desc(const struct ht_machine_shape *m,
  * @kind:      of the request
  * @prev:      where the task last ran
  * @origin:    where distance is measured from
+ * @from_prev: @origin is @prev
  * @nosmt:     without SMT knowledge
  * @self:      prev is busy with this task alone
  * @waits:     candidates of rule 6
@@ -283,6 +288,7 @@ struct ht_case {
 	enum ht_kind kind;
 	ht_u32 prev;
 	ht_u32 origin;
+	bool from_prev;
 	bool nosmt;
 	bool self;
 	struct ht_wait waits[4];
@@ -292,7 +298,7 @@ struct ht_case {
 };
 
 #define ASK(k, p, o)	.kind = HT_KIND_##k, .prev = (p), .origin = (o)
-#define WAKE(p)		ASK(WAKEUP, p, p)
+#define WAKE(p)		.prev = (p), .from_prev = true
 #define EXPECT(c, w)	.cpu = (c), .why = HT_WHY_##w
 #define NOWHERE		.cpu = HT_NONE, .why = HT_WHY_NONE
 #define WAITS(n, ...)	.nr_waits = (n), .waits = { __VA_ARGS__ }
@@ -603,7 +609,7 @@ static const struct ht_case ht_cases[] = {
 	  EXPECT(3, IDLE_CORE) },
 };
 
-#define HT_NR_CASES	(sizeof(ht_cases) / sizeof(ht_cases[0]))
+#define HT_NR_CASES	ARRAY_SIZE(ht_cases)
 
 /**
  * struct ht_spread - tasks that arrive one after the other and stay
@@ -649,7 +655,7 @@ static const struct ht_spread ht_spreads[] = {
 	{ "second threads only", M_XEON, HT_KIND_FORK, 12, 12, "12-23", 12 },
 };
 
-#define HT_NR_SPREADS	(sizeof(ht_spreads) / sizeof(ht_spreads[0]))
+#define HT_NR_SPREADS	ARRAY_SIZE(ht_spreads)
 
 /* Running them. */
 
@@ -763,7 +769,7 @@ static inline void ht_bench_request(struct ht_bench *b,
 
 	b->req.kind = c->kind;
 	b->req.prev_cpu = c->prev;
-	b->req.origin_cpu = c->origin;
+	b->req.origin_cpu = c->from_prev ? c->prev : c->origin;
 	b->req.smt = !c->nosmt;
 	b->req.prev_is_self = c->self;
 	b->req.nr_allowed = 0;

@@ -12,8 +12,10 @@
 
 static int ht_policy_init(struct kunit *test)
 {
-	test->priv = kvzalloc(sizeof(struct ht_bench), GFP_KERNEL);
-	return test->priv ? 0 : -ENOMEM;
+	struct ht_bench *b = kvzalloc(sizeof(*b), GFP_KERNEL);
+
+	test->priv = b;
+	return b ? 0 : -ENOMEM;
 }
 
 static void ht_policy_exit(struct kunit *test)
