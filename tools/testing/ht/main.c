@@ -18,6 +18,7 @@ static const struct {
 	{ "tables", test_tables },
 	{ "words", test_words },
 	{ "layout", test_layout },
+	{ "reads", test_reads },
 	{ "validators", test_validators },
 	{ "random", test_random },
 	{ "machine", test_machine },

@@ -38,6 +38,7 @@ extern const char *test_dir;
 void test_tables(void);
 void test_words(void);
 void test_layout(void);
+void test_reads(void);
 void test_validators(void);
 void test_random(void);
 void test_machine(void);
