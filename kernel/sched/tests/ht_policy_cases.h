@@ -810,8 +810,8 @@ static inline bool ht_case_run(struct ht_bench *b, const struct ht_case *c,
 	       r->verdict.why == c->why;
 }
 
-/* Cores with at least one busy thread. */
-static inline ht_u32 ht_bench_busy_cores(const struct ht_bench *b)
+/* Cores with at least one thread that is busy or claimed. */
+static inline ht_u32 ht_bench_taken_cores(const struct ht_bench *b)
 {
 	ht_u32 slot, cores = 0;
 	ht_u64 seen = 0;
@@ -822,7 +822,8 @@ static inline ht_u32 ht_bench_busy_cores(const struct ht_bench *b)
 
 		if (!(slot % HT_WORD_BITS))
 			seen = 0;
-		if (!(b->topo.present[word] & ~b->idle[word] & bit & ~seen))
+		if (!(b->topo.present[word] &
+		      (~b->idle[word] | b->claimed[word]) & bit & ~seen))
 			continue;
 		seen |= ht_core_mask(&b->topo, slot);
 		cores++;
@@ -830,9 +831,19 @@ static inline ht_u32 ht_bench_busy_cores(const struct ht_bench *b)
 	return cores;
 }
 
-/* Places the tasks of a spread. Returns false on the first wrong verdict. */
+/**
+ * ht_spread_run() - place the tasks of a spread
+ * @b:         bench
+ * @s:         which tasks, where
+ * @claims:    all at once: each one sees the claims of those before it, and
+ *             nobody has arrived yet (INV-7)
+ * @r:         output, with the last verdict
+ *
+ * Return: whether each verdict was right and they are on as many cores as
+ * they should be.
+ */
 static inline bool ht_spread_run(struct ht_bench *b, const struct ht_spread *s,
-				 struct ht_result *r)
+				 bool claims, struct ht_result *r)
 {
 	struct ht_case ask = { .kind = s->kind, .prev = s->origin,
 			       .origin = s->origin, .allowed = s->allowed };
@@ -843,14 +854,18 @@ static inline bool ht_spread_run(struct ht_bench *b, const struct ht_spread *s,
 	if (r->layout)
 		return false;
 	ht_bench_request(b, &ask);
-	for (i = 0; i < s->tasks && !r->check; i++) {
+	for (i = 0; i < s->tasks; i++) {
 		ht_policy_select(&b->topo, &b->state, &b->req, &r->verdict);
 		r->check = ht_check_select(&b->topo, &b->state, &b->req,
 					   &r->verdict);
-		if (!r->check)
+		if (r->check)
+			break;
+		if (claims)
+			ht_bench_claim(b, r->verdict.cpu, HT_CASE_TICK);
+		else
 			ht_bench_busy(b, r->verdict.cpu);
 	}
-	return !r->check && ht_bench_busy_cores(b) == s->cores;
+	return !r->check && ht_bench_taken_cores(b) == s->cores;
 }
 
 #undef ASK

@@ -52,15 +52,25 @@ static void ht_spread_desc(const struct ht_spread *s, char *desc)
 
 KUNIT_ARRAY_PARAM(ht_spread, ht_spreads, ht_spread_desc);
 
-static void spread_case(struct kunit *test)
+static void run_spread(struct kunit *test, bool claims)
 {
 	const struct ht_spread *s = test->param_value;
 	struct ht_result r = { };
 
-	ht_spread_run(test->priv, s, &r);
+	ht_spread_run(test->priv, s, claims, &r);
 	KUNIT_EXPECT_STREQ(test, ht_layout_error_name(r.layout), "ok");
 	KUNIT_EXPECT_STREQ(test, ht_check_name(r.check), "ok");
-	KUNIT_EXPECT_EQ(test, ht_bench_busy_cores(test->priv), s->cores);
+	KUNIT_EXPECT_EQ(test, ht_bench_taken_cores(test->priv), s->cores);
+}
+
+static void spread_one_by_one(struct kunit *test)
+{
+	run_spread(test, false);
+}
+
+static void spread_at_once(struct kunit *test)
+{
+	run_spread(test, true);
 }
 
 /* Two busy threads of one core, one of another: who shares? */
@@ -111,7 +121,8 @@ static void names(struct kunit *test)
 
 static struct kunit_case ht_policy_tests[] = {
 	KUNIT_CASE_PARAM(select_case, ht_case_gen_params),
-	KUNIT_CASE_PARAM(spread_case, ht_spread_gen_params),
+	KUNIT_CASE_PARAM(spread_one_by_one, ht_spread_gen_params),
+	KUNIT_CASE_PARAM(spread_at_once, ht_spread_gen_params),
 	KUNIT_CASE(shared_threads),
 	KUNIT_CASE(claim_age),
 	KUNIT_CASE(names),

@@ -34,6 +34,8 @@ static void fuzz_world(const unsigned char *data, size_t size)
 		wrong = world_check_words(&w);
 	if (!wrong)
 		wrong = world_check_decisions(&w);
+	if (!wrong)
+		wrong = world_check_unsharing(&w);
 	if (wrong)
 		die(wrong);
 	world_free(&w);

@@ -652,3 +652,61 @@ const char *world_check_decisions(struct world *w)
 	wrong = check_promises(w, &v);
 	return wrong ? wrong : check_free_core(w);
 }
+
+/* Threads beyond the first that are busy, summed over cores. */
+static ht_u32 potential(const struct world *w)
+{
+	ht_u32 slot, slots, sum = 0;
+	struct core_view v;
+
+	for (slot = 0; slot < w->topo.nr_words * HT_WORD_BITS; slot += slots) {
+		slots = 1u << w->topo.llc[w->topo.word_llc[slot / 64]].smt_shift;
+		view_core(w, slot, slots, &v);
+		sum += v.busy > 1 ? v.busy - 1 : 0;
+	}
+	return sum;
+}
+
+/* A thread that shares its core and has a free one to go to. */
+static bool find_move(struct world *w, struct ht_verdict *v)
+{
+	ht_u32 word, slot;
+
+	for (word = 0; word < w->topo.nr_words; word++) {
+		ht_u64 shared = ht_word_shared_threads(&w->topo, &w->state,
+						       word);
+
+		for (slot = word * 64; slot < word * 64 + 64; slot++) {
+			if (!(shared >> slot % 64 & 1) ||
+			    bit_of(w->idle, slot))
+				continue;
+			w->req.kind = HT_KIND_UNSHARE;
+			w->req.prev_cpu = w->topo.slot_cpu[slot];
+			w->req.origin_cpu = w->req.prev_cpu;
+			w->req.prev_is_self = false;
+			if (ht_policy_free_core(&w->topo, &w->state, &w->req,
+						v))
+				return true;
+		}
+	}
+	return false;
+}
+
+const char *world_check_unsharing(struct world *w)
+{
+	ht_u32 before = potential(w), after;
+	struct ht_verdict v;
+
+	while (find_move(w, &v)) {
+		ht_u32 slot = w->topo.cpu_slot[w->req.prev_cpu];
+
+		w->idle[slot / 64] |= (ht_u64)1 << slot % 64;
+		w->idle[v.slot / 64] &= ~((ht_u64)1 << v.slot % 64);
+		after = potential(w);
+		if (after >= before)
+			return SAY("CPU %u to %u: shared threads %u, then %u",
+				   w->req.prev_cpu, v.cpu, before, after);
+		before = after;
+	}
+	return NULL;
+}

@@ -71,5 +71,7 @@ void world_renumber(struct world *to, const struct world *from,
 const char *world_check_layout(const struct world *w);
 const char *world_check_words(const struct world *w);
 const char *world_check_decisions(struct world *w);
+/* Un-shares until nothing is left to do; the world is another one then. */
+const char *world_check_unsharing(struct world *w);
 
 #endif /* _TESTING_HT_GEN_H */

@@ -20,15 +20,16 @@ static void run_case(const struct ht_case *c)
 		  ht_check_name(r.topo), ht_check_name(r.check));
 }
 
-static void run_spread(const struct ht_spread *s)
+static void run_spread(const struct ht_spread *s, bool claims)
 {
 	struct ht_result r = { 0 };
 
-	test_begin("%s: %s", ht_machines[s->machine].name, s->name);
-	if (ht_spread_run(&bench, s, &r))
+	test_begin("%s: %s%s", ht_machines[s->machine].name, s->name,
+		   claims ? ", at once (INV-7)" : "");
+	if (ht_spread_run(&bench, s, claims, &r))
 		return;
 	test_fail("on %u cores, expected %u; layout %s, verdict %s",
-		  ht_bench_busy_cores(&bench), s->cores,
+		  ht_bench_taken_cores(&bench), s->cores,
 		  ht_layout_error_name(r.layout), ht_check_name(r.check));
 }
 
@@ -38,6 +39,8 @@ void test_tables(void)
 
 	for (i = 0; i < HT_NR_CASES; i++)
 		run_case(&ht_cases[i]);
-	for (i = 0; i < HT_NR_SPREADS; i++)
-		run_spread(&ht_spreads[i]);
+	for (i = 0; i < HT_NR_SPREADS; i++) {
+		run_spread(&ht_spreads[i], false);
+		run_spread(&ht_spreads[i], true);
+	}
 }
