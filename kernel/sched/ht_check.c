@@ -463,6 +463,10 @@ static enum ht_check_error check_none(const struct ht_judge *j,
 		return HT_CHECK_WHY;
 	if (v->slot != HT_NONE)
 		return HT_CHECK_BAD_SLOT;
+	if (v->whole_core)
+		return HT_CHECK_WHOLE_CORE;
+	if (v->distance)
+		return HT_CHECK_DISTANCE;
 	return j->home != HT_NONE || allows(j, j->req->prev_cpu) ?
 	       HT_CHECK_NO_CPU : HT_CHECK_OK;
 }

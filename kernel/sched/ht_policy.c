@@ -113,13 +113,11 @@ static ht_u64 two_of_core(ht_u64 slots, ht_u32 smt_shift)
 	for (i = 0; i < smt_shift; i++) {
 		ht_u64 right = slots >> (1u << i);
 
+		/* Right for groups that begin at a multiple of their size. */
 		two |= two >> (1u << i) | (slots & right);
 		slots |= right;
-		/* Only groups that begin at a multiple of their size count. */
-		two &= ht_first_slots[i + 1];
-		slots &= ht_first_slots[i + 1];
 	}
-	return two;
+	return two & ht_first_slots[smt_shift];
 }
 
 /* From first slots to all slots of those cores. */

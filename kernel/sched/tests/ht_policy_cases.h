@@ -148,6 +148,8 @@ enum ht_machine_id {
 	M_SPLIT_L2,		/* masks that contradict each other */
 	M_ISO_SIBLING,		/* (0,1)(2,3), CPU 1 isolated */
 	M_WIDE,			/* one LLC of 48 cores: two words */
+	M_ONE,			/* one CPU */
+	M_65,			/* 65 cores of 1: a mask of two words */
 	HT_NR_MACHINES,
 };
 
@@ -186,6 +188,8 @@ static const struct ht_machine_shape ht_machines[HT_NR_MACHINES] = {
 	[M_ISO_SIBLING] = { "isolated-sibling", 1, 1, 2, 1, 2,
 			    .isolated = "1" },
 	[M_WIDE] = { "wide-llc", 1, 1, 48, 1, 2 },
+	[M_ONE] = { "one-cpu", 1, 1, 1, 1, 1 },
+	[M_65] = { "65-cpus", 1, 1, 65, 1, 1 },
 };
 
 static inline ht_u32 ht_shape_cores(const struct ht_machine_shape *m)
@@ -354,6 +358,8 @@ static const struct ht_case ht_cases[] = {
 	  EXPECT(6, IDLE_CORE) },
 	{ "the same core of the other LLC", M_16L3C, .busy = "0-2", WAKE(1),
 	  EXPECT(4, IDLE_CORE) },
+	{ "the same core of the other LLC, not from the first one", M_16L3C,
+	  .busy = "6-8", WAKE(7), EXPECT(10, IDLE_CORE) },
 	{ "unequal LLCs: core 7 of the large one, none such in the small one",
 	  M_UNEQUAL, .busy = "16-31", WAKE(30), EXPECT(0, IDLE_CORE) },
 	{ "unequal LLCs: small to large", M_UNEQUAL, .busy = "0-7", WAKE(6),
@@ -378,6 +384,12 @@ static const struct ht_case ht_cases[] = {
 	  .allowed = "0,23", ASK(AFFINITY, 1, 1), EXPECT(23, IDLE_CORE) },
 	{ "nearest core not allowed, a farther one is", M_XEON, .busy = "1",
 	  .allowed = "1,12", WAKE(1), EXPECT(12, IDLE_CORE) },
+	{ "pinned to CPU 0", M_2C2T, .allowed = "0", WAKE(2),
+	  EXPECT(0, PINNED) },
+	{ "pinned to CPU 64 of 65", M_65, .allowed = "64", WAKE(0),
+	  EXPECT(64, PINNED) },
+	{ "CPU 64 of 65 beside a forbidden prev", M_65, .allowed = "1,64",
+	  .busy = "1", WAKE(0), EXPECT(64, IDLE_CORE) },
 	{ "pinned to a busy CPU", M_2C2T, .busy = "2", .allowed = "2", WAKE(0),
 	  EXPECT(2, PINNED) },
 	{ "pinned on a machine of many words", M_HUGE, .allowed = "2047",
@@ -552,6 +564,9 @@ static const struct ht_case ht_cases[] = {
 	  ASK(SYNC, 3, 0), .nosmt = true, EXPECT(3, PREV_IDLE) },
 
 	/* Shapes. */
+	{ "one CPU: idle", M_ONE, WAKE(0), EXPECT(0, PREV_CORE) },
+	{ "one CPU: busy", M_ONE, .busy = "0", ASK(FORK, 0, 0),
+	  EXPECT(0, SHORTEST_WAIT) },
 	{ "no SMT: an idle CPU is an idle core", M_SMT1, .busy = "1", WAKE(1),
 	  EXPECT(2, IDLE_CORE) },
 	{ "no SMT: prev", M_SMT1, .busy = "1", WAKE(2), EXPECT(2, PREV_CORE) },
