@@ -122,6 +122,7 @@ static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	update_curr_ht(rq);
 	if (flags & DEQUEUE_SLEEP) {
 		p->ht.sleep_stamp_ns = rq_clock(rq);
+		p->ht.beside_tick = 0;
 		ht_cancel_push(p);
 	}
 
@@ -166,18 +167,18 @@ static int balance_ht(struct rq *rq, struct task_struct *prev,
 		return 1;
 
 	/* If it is their turn the lower classes balance for themselves. */
-	return rq->ht.queue.nr && !ht_share_is_low_turn(rq);
+	return rq->ht.queue.nr > ht_curr_leaves(rq) &&
+		!ht_share_is_low_turn(rq);
 }
 
 static struct task_struct *pick_task_ht(struct rq *rq)
 {
-	struct sched_ht_entity *curr = rq->ht.queue.curr, *se;
-	bool leaving = curr && curr->push_cpu >= 0 && ht_may_queue_push(rq);
+	struct sched_ht_entity *se;
 
 	if (!rq->ht.queue.nr || ht_share_is_low_turn(rq))
 		return NULL;
 
-	se = ht_queue_pick(&rq->ht.queue, leaving);
+	se = ht_queue_pick(&rq->ht.queue, ht_curr_leaves(rq));
 	return se ? ht_task_of(se) : NULL;
 }
 

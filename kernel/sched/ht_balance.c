@@ -45,13 +45,8 @@
 #define HT_MAX_SOURCES		4
 #define HT_MAX_TASKS		8
 
-/**
- * ht_may_queue_push() - can a balance callback of this CPU be queued?
- * @rq: run queue, its lock held
- *
- * Not while balance_push() empties it for hotplug.
- */
-bool ht_may_queue_push(struct rq *rq)
+/* Callbacks can't be queued while balance_push() empties the CPU. */
+static bool may_queue_callback(struct rq *rq)
 {
 	return rq->balance_callback != &balance_push_callback;
 }
@@ -138,7 +133,7 @@ static void push_callback(struct rq *rq)
  */
 void ht_queue_push(struct rq *rq, struct task_struct *p)
 {
-	if (rq->ht.push_task || !ht_may_queue_push(rq)) {
+	if (rq->ht.push_task || !may_queue_callback(rq)) {
 		ht_cancel_push(p);
 		return;
 	}
@@ -244,7 +239,7 @@ static int allowed_thread(struct task_struct *p, int cpu)
 static bool source_is_good(struct rq *src, struct task_struct *p)
 {
 	return task_on_ht(p) && p->ht.on_rq && p->ht.push_cpu < 0 &&
-		!is_migration_disabled(p) && ht_may_queue_push(src);
+		!is_migration_disabled(p) && may_queue_callback(src);
 }
 
 /* This core is idle: take the task that runs on @src_cpu beside another. */
@@ -348,7 +343,7 @@ void ht_core_idle(struct rq *rq)
 	u32 slot;
 
 	if (!snap || cpu_of(rq) >= snap->topo.nr_cpus || !unshare_enabled() ||
-	    !ht_may_queue_push(rq))
+	    !may_queue_callback(rq))
 		return;
 
 	slot = snap->topo.cpu_slot[cpu_of(rq)];

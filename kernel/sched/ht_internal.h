@@ -154,6 +154,15 @@ static inline unsigned int ht_nr_waiting(const struct rq *rq)
 	return q->nr - (q->curr && q->curr->on_rq);
 }
 
+/* Is the running task flagged, and can it be pushed once it is picked over? */
+static inline bool ht_curr_leaves(const struct rq *rq)
+{
+	const struct sched_ht_entity *curr = rq->ht.queue.curr;
+
+	return curr && curr->on_rq && curr->push_cpu >= 0 &&
+		rq->balance_callback != &balance_push_callback;
+}
+
 /* ht_queue.c */
 void ht_queue_init(struct ht_queue *q);
 void ht_queue_add(struct ht_queue *q, struct sched_ht_entity *se,
@@ -202,7 +211,6 @@ void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick);
 void ht_queue_push(struct rq *rq, struct task_struct *p);
 void ht_cancel_push(struct task_struct *p);
 void ht_push_waiting(struct rq *rq);
-bool ht_may_queue_push(struct rq *rq);
 
 /* topology_ht.c */
 int ht_get(void);

@@ -210,13 +210,12 @@ void __ht_wakeup_low(struct rq *rq, struct task_struct *p)
  */
 struct task_struct *__ht_pick_again(struct rq *rq, struct task_struct *idle)
 {
-	struct sched_ht_entity *curr = rq->ht.queue.curr, *se;
-	bool leaving = curr && curr->push_cpu >= 0 && ht_may_queue_push(rq);
+	struct sched_ht_entity *se;
 
 	if (!rq->ht.queue.nr)
 		return idle;
 
-	se = ht_queue_pick(&rq->ht.queue, leaving);
+	se = ht_queue_pick(&rq->ht.queue, ht_curr_leaves(rq));
 	return se ? ht_task_of(se) : idle;
 }
 
