@@ -22,7 +22,7 @@ BACKPORTS_LIST=/etc/apt/sources.list.d/sched-ht-backports.sources
 # One group per line, by what needs it.
 PACKAGES=(
 	make gcc libc6-dev libjansson-dev flex bison bc libelf-dev libssl-dev dwarves cpio kmod
-	rsync lz4 zstd xz-utils bzip2 patch perl python3-minimal ccache
+	rsync lz4 zstd xz-utils bzip2 patch perl python3 ccache
 	"linux-source-$KVER"
 	# lint
 	sparse shellcheck git ca-certificates

@@ -34,11 +34,13 @@ step()
 }
 
 checkpatch()
-{
+(
+	# It leaves a file of names in its working directory, if that is git's.
+	cd "$WORK"
 	perl "$PRISTINE/scripts/checkpatch.pl" --root="$PRISTINE" --strict \
 		--terse --quiet --no-summary --show-types \
 		--ignore "$CHECKPATCH_IGNORE" "$@"
-}
+)
 
 # By standard input: a file that git tracks it would take for source code.
 checkpatch_hook()
@@ -108,10 +110,12 @@ spdx_missing()
 require_kver "$KVER"
 require_tools git perl sparse shellcheck
 PRISTINE=$(pristine_tree "$KVER")
+WORK=$(mktemp -d)
+trap 'rm -rf "$WORK"' EXIT
 cd "$HT_ROOT"
 
 while IFS= read -r f; do
-	step "checkpatch $f" checkpatch -f "$f"
+	step "checkpatch $f" checkpatch -f "$HT_ROOT/$f"
 	step "kernel-doc $f" kernel_doc "$f"
 done < <(kernel_sources)
 while IFS= read -r p; do

@@ -3,8 +3,10 @@
 #
 # Off is off (INV-6): compiles kernel/sched/ of the hooked source with the
 # option off, and of pristine source, and compares the objects byte by byte.
-# Line numbers, the one difference allowed, are all made 1, and debug
-# information, which repeats them, is left out.
+# Line numbers, the one difference allowed, are all made 1, debug information,
+# which repeats them, is left out, and so are the numbers that the preprocessor
+# counts up for unique names. Each function is a section of its own, since the
+# compiler is free to order them.
 #
 # usage: scripts/off-check.sh [KVER]
 # exit: 0 all the same; 1 not; 2 usage
@@ -18,7 +20,8 @@ PASSED=0 FAILED=0
 
 # Outside kernel/sched/, a few that include the touched headers.
 OBJECTS=(kernel/fork.o kernel/exit.o init/init_task.o kernel/cgroup/cpuset.o
-	arch/x86/kernel/vmlinux.lds)
+	arch/x86/kernel/setup.o)
+LINKER_SCRIPT=arch/x86/kernel/vmlinux.lds
 
 write_fragment()
 {
@@ -31,9 +34,13 @@ write_fragment()
 # Compiles in tree $1.
 compile()
 {
+	# The preprocessor says that __LINE__ is redefined: so it should be.
 	kernel_make "$1" -s "-j$HT_JOBS" \
-		KCFLAGS='-D__LINE__=1 -Wno-builtin-macro-redefined' \
-		kernel/sched/ "${OBJECTS[@]}"
+		KCFLAGS='-Wno-builtin-macro-redefined -D__LINE__=1 -ffunction-sections -fdata-sections' \
+		kernel/sched/ "${OBJECTS[@]}" 2>&1 |
+		{ grep -v '"__LINE__" redefined' || true; }
+	rm -f "$1/$LINKER_SCRIPT"
+	kernel_make "$1" -s "$LINKER_SCRIPT" 2>&1 | grep -v 'recipe for target' || true
 }
 
 compare()
@@ -49,7 +56,19 @@ compare()
 			show_difference "$object" | head -20
 		fi
 	done < <(cd "$VANILLA" && { find kernel/sched -name '*.o' ! -name 'built-in*' | sort
-		printf '%s\n' "${OBJECTS[@]}"; })
+		printf '%s\n' "${OBJECTS[@]}" "$LINKER_SCRIPT"; })
+}
+
+# All sections and relocations of an object, one line for each section, sorted,
+# without numbers in unique names.
+contents()
+{
+	objdump -sr "$1" | sed -E '
+		/file format/d; /^$/d
+		s/(__UNIQUE_ID_[A-Za-z_]*)[0-9]+/\1/g
+		s/(SCK__[a-z_]*)[0-9]+/\1/g' |
+	awk '/^(Contents of section|RELOCATION RECORDS)/ { if (n++) print ""; printf "%s", $0; next }
+		{ printf "|%s", $0 } END { print "" }' | sort
 }
 
 disassemble()
@@ -57,7 +76,7 @@ disassemble()
 	case $1 in
 	*.o) objdump -dr --no-show-raw-insn "$1" | grep -v 'file format' ;;
 	# The class has its place in the linker's list even when it is empty.
-	*) grep -v __ht_sched_class "$1" | sed '/^#/d; /^$/d' ;;
+	*) sed 's/\*(__ht_sched_class) //; /^#/d; /^$/d' "$1" ;;
 	esac
 }
 
@@ -66,7 +85,10 @@ same_object()
 	local file=$1
 
 	cmp -s "$VANILLA/$file" "$OFF/$file" && return 0
-	[[ $file == *.o ]] || cmp -s <(disassemble "$VANILLA/$file") <(disassemble "$OFF/$file")
+	case $file in
+	*.o) cmp -s <(contents "$VANILLA/$file") <(contents "$OFF/$file") ;;
+	*) cmp -s <(disassemble "$VANILLA/$file") <(disassemble "$OFF/$file") ;;
+	esac
 }
 
 show_difference()
