@@ -282,8 +282,11 @@ int __ht_affinity_cpu(struct task_struct *p, int cpu)
 	if (p->nr_cpus_allowed == 1 || is_migration_disabled(p) ||
 	    cpumask_test_cpu(task_cpu(p), p->cpus_ptr))
 		return cpu;
+	/* A task that sleeps is placed when it wakes up. */
+	if (!task_on_rq_queued(p) && !task_on_cpu(task_rq(p), p))
+		return cpu;
 
-	return ht_place(p, cpu, cpu, HT_KIND_AFFINITY);
+	return ht_place(p, cpu, task_cpu(p), HT_KIND_AFFINITY);
 }
 
 /* @p can't stay on @cpu, which goes offline or is no longer allowed. */
