@@ -125,8 +125,9 @@ static void test_large(void)
 		desc[MANY - 1 - i] = tmp;
 	}
 	expect(lay_out(MANY, NULL, 0), HT_LAYOUT_OK);
-	CHECK(topo.nr_llcs == 64 && topo.nr_words == 128, "%u LLCs, %u words",
-	      topo.nr_llcs, topo.nr_words);
+	CHECK(topo.nr_llcs == 64 && topo.nr_words == 128 &&
+	      topo.nr_cpus == MANY, "%u LLCs, %u words, %u CPUs", topo.nr_llcs,
+	      topo.nr_words, topo.nr_cpus);
 	check_topo();
 }
 
@@ -139,6 +140,7 @@ static void test_isolated(void)
 	for (i = 0; i < 4; i++)
 		desc[i].domain = HT_NONE;
 	expect(lay_out(4, NULL, 0), HT_LAYOUT_OK);
+	/* Isolated or not, CPU 3 is the highest. */
 	CHECK(!topo.nr_words && !topo.nr_llcs && topo.nr_cpus == 4,
 	      "%u words, %u CPUs", topo.nr_words, topo.nr_cpus);
 	check_topo();
