@@ -29,7 +29,7 @@ struct suspect {
 	int pid;
 	ht_mask free_cores;
 	uint64_t until;
-	char text[160];
+	char text[256];
 };
 
 struct machine {
@@ -358,7 +358,8 @@ static bool sibling_runs(const struct ht_replay *replay, int cpu)
 static void show(struct machine *m, const char *what, const char *text)
 {
 	if (m->shown++ < SHOW_FAULTS)
-		ht_note("%s: %s (busy %#llx)", what, text,
+		ht_note("%s: %s (event %lu, busy %#llx)", what, text,
+			m->audit->events,
 			(unsigned long long)ht_replay_busy(&m->replay));
 }
 
@@ -447,7 +448,7 @@ static void suspect_add(struct machine *m, const struct ht_event *ev,
 			.open = true, .pid = ev->pid, .free_cores = cores,
 			.until = m->audit->events + LOOKAHEAD,
 		};
-		snprintf(s->text, sizeof(s->text), "%.150s", ev->text);
+		snprintf(s->text, sizeof(s->text), "%.250s", ev->text);
 		return;
 	}
 	m->audit->mistakes++;
@@ -544,6 +545,10 @@ static void apply(struct machine *m, const struct ht_event *ev)
 		apply_switch(m, ev);
 		break;
 	case HT_EV_SELECT:
+		/* The other kinds are about tasks that run, or do not yet. */
+		if (strcmp(ev->kind, "wakeup") && strcmp(ev->kind, "sync") &&
+		    strcmp(ev->kind, "fork"))
+			return;
 		audit_placement(m, ev);
 		if (task_of(ev->pid)->cpu < 0)
 			set_runnable(replay, ev->pid, ev->dst);

@@ -68,11 +68,11 @@ static void released(int nice_b, int policy_b)
 	ht_inv2_reset();
 	ht_trace_start();
 	for (unsigned int i = 0; i < rounds && !ht_failed(); i++) {
+		bring_together(hogs[0], hogs[1], first, second);
 		ht_trace_mark("htmask %d %llx", ht_slot(hogs[0])->pid,
 			      HT_CPU(first));
 		ht_trace_mark("htmask %d %llx", ht_slot(hogs[1])->pid,
 			      HT_CPU(second));
-		bring_together(hogs[0], hogs[1], first, second);
 		ht_trace_mark("htmask %d %llx", ht_slot(hogs[0])->pid, ~0ULL);
 		ht_pin(ht_slot(hogs[0])->pid, topo.usable);
 		if (policy_b == SCHED_HT) {
