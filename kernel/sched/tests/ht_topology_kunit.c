@@ -6,6 +6,7 @@
  * that the test runs on, whatever it is.
  */
 #include <kunit/test.h>
+#include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/topology.h>
@@ -39,60 +40,63 @@ static int lay_out(struct ht_bench *b, u32 nr)
 	return ht_layout_fill(&b->topo, b->desc, nr, NULL, 0);
 }
 
-/* Descriptors as a topology file would make them from masks of CPUs. */
-static u32 from_masks(struct ht_cpu_desc *desc, const struct cpumask *online,
-		      const struct cpumask *smt, const struct cpumask *llc)
+#define FAKE_CPUS	8
+
+/* Bitmaps and not cpumasks: those end at the CPUs that this machine has. */
+struct fake_masks {
+	unsigned long online;
+	unsigned long smt[FAKE_CPUS];
+	unsigned long llc[FAKE_CPUS];
+};
+
+static u32 lowest_cpu(unsigned long mask)
+{
+	return find_first_bit(&mask, FAKE_CPUS);
+}
+
+/* Descriptors as the topology file makes them of the kernel's masks. */
+static u32 from_masks(struct ht_cpu_desc *desc, const struct fake_masks *m)
 {
 	u32 nr = 0, cpu;
 
-	for_each_cpu(cpu, online) {
+	for_each_set_bit(cpu, &m->online, FAKE_CPUS) {
 		desc[nr++] = (struct ht_cpu_desc){
 			.cpu = cpu,
-			.llc = cpumask_first(&llc[cpu]),
+			.llc = lowest_cpu(m->llc[cpu]),
 			.cluster = HT_NONE,
-			.core = cpumask_first(&smt[cpu]),
+			.core = lowest_cpu(m->smt[cpu]),
 		};
 	}
 	return nr;
 }
 
-#define FAKE_CPUS	8
-
-struct fake_masks {
-	struct cpumask online;
-	struct cpumask smt[FAKE_CPUS];
-	struct cpumask llc[FAKE_CPUS];
-};
-
 /* Eight CPUs, siblings four apart, LLCs of the even and of the odd CPUs. */
-static struct fake_masks *fake_machine(struct kunit *test)
+static struct fake_masks fake_machine(void)
 {
-	struct fake_masks *m = kunit_kzalloc(test, sizeof(*m), GFP_KERNEL);
-	u32 cpu, other;
+	struct fake_masks m = { .online = 0xff };
+	u32 cpu;
 
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, m);
 	for (cpu = 0; cpu < FAKE_CPUS; cpu++) {
-		cpumask_set_cpu(cpu, &m->online);
-		cpumask_set_cpu(cpu % 4, &m->smt[cpu]);
-		cpumask_set_cpu(cpu % 4 + 4, &m->smt[cpu]);
-		for (other = cpu % 2; other < FAKE_CPUS; other += 2)
-			cpumask_set_cpu(other, &m->llc[cpu]);
+		m.smt[cpu] = 0x11ul << cpu % 4;
+		m.llc[cpu] = 0x55ul << cpu % 2;
 	}
 	return m;
 }
 
-static void fake_split_numbering(struct kunit *test)
+static void lay_out_masks(struct kunit *test, const struct fake_masks *m)
 {
 	struct ht_bench *b = test->priv;
-	struct fake_masks *m;
-	u32 nr;
 
-	if (nr_cpumask_bits < FAKE_CPUS)
-		kunit_skip(test, "cpumasks of %u bits", nr_cpumask_bits);
-	m = fake_machine(test);
-	nr = from_masks(b->desc, &m->online, m->smt, m->llc);
-	KUNIT_ASSERT_EQ(test, lay_out(b, nr), 0);
+	KUNIT_ASSERT_EQ(test, lay_out(b, from_masks(b->desc, m)), 0);
 	KUNIT_EXPECT_STREQ(test, ht_check_name(ht_check_topo(&b->topo)), "ok");
+}
+
+static void fake_split_numbering(struct kunit *test)
+{
+	struct fake_masks m = fake_machine();
+	struct ht_bench *b = test->priv;
+
+	lay_out_masks(test, &m);
 	KUNIT_EXPECT_EQ(test, b->topo.nr_llcs, 2);
 	KUNIT_EXPECT_EQ(test, b->topo.llc[0].nr_cores, 2);
 	/* LLC 0: cores (0,4) and (2,6), side by side. */
@@ -107,18 +111,12 @@ static void fake_split_numbering(struct kunit *test)
 /* CPU 0 is gone: a core is still keyed by the lowest CPU that is left. */
 static void fake_cpu0_offline(struct kunit *test)
 {
+	struct fake_masks m = fake_machine();
 	struct ht_bench *b = test->priv;
-	struct fake_masks *m;
-	u32 nr;
 
-	if (nr_cpumask_bits < FAKE_CPUS)
-		kunit_skip(test, "cpumasks of %u bits", nr_cpumask_bits);
-	m = fake_machine(test);
-	cpumask_clear_cpu(0, &m->online);
-	cpumask_clear_cpu(0, &m->smt[4]);
-	nr = from_masks(b->desc, &m->online, m->smt, m->llc);
-	KUNIT_ASSERT_EQ(test, lay_out(b, nr), 0);
-	KUNIT_EXPECT_STREQ(test, ht_check_name(ht_check_topo(&b->topo)), "ok");
+	m.online = 0xfe;
+	m.smt[4] = 0x10;
+	lay_out_masks(test, &m);
 	KUNIT_EXPECT_EQ(test, b->topo.cpu_slot[0], HT_NONE);
 	KUNIT_EXPECT_NE(test, b->topo.cpu_slot[4], HT_NONE);
 	KUNIT_EXPECT_EQ(test, b->topo.llc[0].nr_cores, 2);
@@ -127,18 +125,11 @@ static void fake_cpu0_offline(struct kunit *test)
 /* The LLC mask of one thread lacks its sibling: two parts, neither whole. */
 static void fake_core_across_llcs(struct kunit *test)
 {
+	struct fake_masks m = fake_machine();
 	struct ht_bench *b = test->priv;
-	struct fake_masks *m;
-	u32 nr;
 
-	if (nr_cpumask_bits < FAKE_CPUS)
-		kunit_skip(test, "cpumasks of %u bits", nr_cpumask_bits);
-	m = fake_machine(test);
-	cpumask_clear(&m->llc[4]);
-	cpumask_set_cpu(4, &m->llc[4]);
-	nr = from_masks(b->desc, &m->online, m->smt, m->llc);
-	KUNIT_ASSERT_EQ(test, lay_out(b, nr), 0);
-	KUNIT_EXPECT_STREQ(test, ht_check_name(ht_check_topo(&b->topo)), "ok");
+	m.llc[4] = 0x10;
+	lay_out_masks(test, &m);
 	KUNIT_EXPECT_EQ(test, b->topo.nr_llcs, 3);
 	KUNIT_EXPECT_EQ(test, b->topo.partial[0], 1ull);
 }
