@@ -248,16 +248,25 @@ streaming_test()
 	orphan_test "$pid"
 }
 
+# Not so of what is dead but not yet reaped.
+alive()
+{
+	[ -d "/proc/$1" ] && ! grep -q '^State:.*Z' "/proc/$1/status" 2>/dev/null
+}
+
 # The runner is killed in the hardest way: QEMU must go with it.
 orphan_test()
 {
-	local pid=$1 qemu name="no QEMU outlives its runner"
+	local pid=$1 qemu tries=0 name="no QEMU outlives its runner"
 
 	qemu=$(pgrep -P "$pid" | head -1)
 	kill -9 "$pid"
 	wait "$pid" 2>/dev/null || true
-	sleep 1
-	if [ -z "$qemu" ] || [ -d "/proc/$qemu" ]; then
+	while alive "$qemu" && [ "$tries" -lt 50 ]; do
+		tries=$((tries + 1))
+		sleep 0.2
+	done
+	if [ -z "$qemu" ] || alive "$qemu"; then
 		fail "$name" "process '$qemu'"
 	else
 		pass "$name"

@@ -147,7 +147,7 @@ def command(options, topology, files, fds):
     fds: socket numbers by port name, and 'qmp'.
     """
     model = options.cpu or CPU_MODEL
-    machine = ["q35", "hpet=off", "smm=off", "sata=off", *topology.machine_properties()]
+    machine = ["q35", "smm=off", "sata=off", *topology.machine_properties()]
     cpu = [model, CPU_FLAGS, *topology.cpu_properties()]
     argv = [options.qemu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", ",".join(machine), "-accel", "tcg,thread=multi,tb-size=256",
