@@ -152,7 +152,7 @@ topology_model_tests()
 
 	: > "$WORK/err"
 	while IFS= read -r test; do
-		if PYTHONDONTWRITEBYTECODE=1 python3 -c "
+		if PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -c "
 import sys
 sys.path.insert(0, '$SCRIPTS')
 import vm_topology as t
