@@ -103,11 +103,11 @@ TEST(even_queues, "hogs released from one CPU spread evenly")
 		hogs[i] = ht_hog("ht-hog", SCHED_HT, 0,
 				 HT_CPU(ht_first(topo.usable)));
 	for (int i = 0; i < nr; i++)
-		ht_trace_mark("htmask %d %llx", ht_slot(hogs[i])->pid,
-			      HT_CPU(ht_first(topo.usable)));
+		ht_trace_mark("htmask %d 0", ht_slot(hogs[i])->pid);
 	for (int i = 0; i < nr; i++) {
-		ht_trace_mark("htmask %d %llx", ht_slot(hogs[i])->pid, ~0ULL);
 		ht_pin(ht_slot(hogs[i])->pid, topo.usable);
+		ht_trace_mark("htmask %d %llx", ht_slot(hogs[i])->pid,
+			      (unsigned long long)topo.usable);
 	}
 	/* A second of every CPU's time is plenty for a periodic pass. */
 	ht_wait_cpu_ns(hogs, nr, cpus * HT_NSEC_PER_SEC);

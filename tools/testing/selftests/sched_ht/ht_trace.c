@@ -16,7 +16,8 @@
 #define SHOW_FAULTS	3
 
 struct task_state {
-	ht_mask mask;		/* 0: never told, anything goes */
+	ht_mask mask;		/* 0: unknown at the moment */
+	bool has_mask;		/* else anything goes */
 	int16_t cpu;		/* runnable there, -1 if not */
 	uint16_t shared_ticks;
 	uint16_t wait_ticks;
@@ -327,9 +328,9 @@ static void note_ht(const struct ht_event *ev)
 
 static ht_mask allowed(const struct ht_replay *replay, int pid)
 {
-	ht_mask mask = task_of(pid)->mask;
+	const struct task_state *task = task_of(pid);
 
-	return (mask ? mask : ~0ULL) & replay->topo->usable;
+	return (task->has_mask ? task->mask : ~0ULL) & replay->topo->usable;
 }
 
 /* CPUs of wholly idle cores that the task may use. */
@@ -513,6 +514,7 @@ static void audit_mask(struct machine *m, const struct ht_event *ev, int cpu)
 void ht_trace_mask(int pid, ht_mask mask)
 {
 	task_of(pid)->mask = mask;
+	task_of(pid)->has_mask = true;
 }
 
 static void apply_mark(const struct ht_event *ev)

@@ -77,6 +77,10 @@ typedef void (*ht_event_fn)(const struct ht_event *ev,
 			    const struct ht_replay *replay, void *data);
 
 void ht_trace_start(void);
+/*
+ * The mark "htmask PID HEX" says what the task may use from there on; 0 that it
+ * is not known, and nothing about the task is audited until the next one.
+ */
 void ht_trace_mark(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ht_trace_stop(void);
 void ht_trace_mask(int pid, ht_mask mask);

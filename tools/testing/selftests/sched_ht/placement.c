@@ -718,7 +718,7 @@ TEST(affinity_path, "a running task whose CPU is taken away finds an idle core")
 		int own[] = { index };
 		pid_t pid = ht_slot(index)->pid;
 
-		ht_trace_mark("htmask %d %llx", pid, ~0ULL);
+		ht_trace_mark("htmask %d 0", pid);
 		ht_pin(pid, HT_CPU(ht_first(topo.core[core])));
 		ht_wait_cpu_ns(own, 1, 2 * ht_tick_ns());
 		/* Everything but where it runs. */
