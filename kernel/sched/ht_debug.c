@@ -5,6 +5,7 @@
  * fault switches.
  */
 #include "ht_internal.h"
+#include "ht_check.h"
 
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -224,6 +225,71 @@ static const struct file_operations fault_fops = {
 	.llseek		= seq_lseek,
 	.release	= single_release,
 };
+
+/* Decisions are checked on machines of up to so many words. */
+#define HT_CHECK_WORDS	8
+
+/* Words that hold still while a decision is made and judged on them. */
+struct still_words {
+	u64	idle[HT_CHECK_WORDS];
+	u64	claimed[HT_CHECK_WORDS];
+	u32	claim_tick[HT_CHECK_WORDS * HT_WORD_BITS];
+};
+
+static DEFINE_PER_CPU(struct still_words, still_words);
+
+/**
+ * ht_debug_snap() - is a new snapshot valid?
+ * @snap: snapshot, not published yet
+ */
+void ht_debug_snap(const struct ht_snap *snap)
+{
+	enum ht_check_error error = ht_check_topo(&snap->topo);
+
+	WARN_ONCE(error, "sched_ht: invalid topology snapshot: %s\n",
+		  ht_check_name(error));
+}
+
+/**
+ * ht_debug_select() - would the policy decide rightly as things stand now?
+ * @snap: snapshot, read under RCU
+ * @req: what it is asked; interrupts are off
+ *
+ * Judged by a plain search over all CPUs, on a copy of the words.
+ */
+void ht_debug_select(const struct ht_snap *snap, const struct ht_request *req)
+{
+	struct still_words *still = this_cpu_ptr(&still_words);
+	struct ht_state st = ht_snap_state(snap);
+	u32 i, nr = snap->topo.nr_words;
+	enum ht_check_error error;
+	struct ht_verdict verdict;
+
+	lockdep_assert_irqs_disabled();
+
+	if (nr > HT_CHECK_WORDS || ht_fault(HT_FAULT_IGNORE_AFFINITY))
+		return;
+
+	for (i = 0; i < nr; i++) {
+		still->idle[i] = READ_ONCE(snap->idle[i]);
+		still->claimed[i] = READ_ONCE(snap->claimed[i]);
+	}
+	for (i = 0; i < nr * HT_WORD_BITS; i++)
+		still->claim_tick[i] = READ_ONCE(snap->claim_tick[i]);
+	st.idle = still->idle;
+	st.claimed = still->claimed;
+	st.claim_tick = still->claim_tick;
+
+	ht_policy_select(&snap->topo, &st, req, &verdict);
+	error = ht_check_select(&snap->topo, &st, req, &verdict);
+	if (!error)
+		return;
+
+	ht_count(BAD_VERDICT);
+	WARN_ONCE(1, "sched_ht: bad verdict: %s (kind %s, prev %u, origin %u, cpu %u, why %s)\n",
+		  ht_check_name(error), ht_kind_name(req->kind), req->prev_cpu,
+		  req->origin_cpu, verdict.cpu, ht_why_name(verdict.why));
+}
 
 /*
  * INV-2: a task does not stay beside a busy thread longer than two ticks of its

@@ -116,6 +116,8 @@ static inline bool ht_fault(enum ht_fault fault)
 }
 
 void ht_inv2_tick(struct rq *rq, struct task_struct *p, bool beside);
+void ht_debug_snap(const struct ht_snap *snap);
+void ht_debug_select(const struct ht_snap *snap, const struct ht_request *req);
 #else
 static inline bool ht_fault(enum ht_fault fault)
 {
@@ -124,6 +126,12 @@ static inline bool ht_fault(enum ht_fault fault)
 
 static inline void ht_inv2_tick(struct rq *rq, struct task_struct *p,
 				bool beside)
+{
+}
+
+static inline void ht_debug_snap(const struct ht_snap *snap) { }
+static inline void ht_debug_select(const struct ht_snap *snap,
+				   const struct ht_request *req)
 {
 }
 #endif

@@ -198,6 +198,7 @@ static int decide(struct ht_snap *snap, struct task_struct *p,
 	for (tries = 0; tries < HT_MAX_TRIES; tries++) {
 		struct ht_state st = ht_snap_state(snap);
 
+		ht_debug_select(snap, req);
 		ht_policy_select(&snap->topo, &st, req, verdict);
 		if (verdict->why == HT_WHY_SHORTEST_WAIT && !req->nr_waits) {
 			req->nr_waits = ht_find_waits(snap, p, req->prev_cpu,

@@ -125,6 +125,7 @@ static struct ht_snap *lay_out(struct ht_cpu_desc *desc, u32 nr)
 	ht_layout_fill(&snap->topo, desc, nr, distance,
 		       distance ? nr_node_ids : 0);
 	kfree(distance);
+	ht_debug_snap(snap);
 
 	return snap;
 }
