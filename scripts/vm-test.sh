@@ -389,35 +389,41 @@ summary()
 	[ "$FAILED" = 0 ]
 }
 
-ALL='' HOST='' KERNEL=() TOPOS=()
-while [ $# -gt 0 ]; do
-	case $1 in
-	--all) ALL=1 ;;
-	--host) HOST=1 ;;
-	--kernel) [ $# -ge 2 ] || exit 2; KERNEL=(--kernel "$2"); shift ;;
-	--topo) [ $# -ge 2 ] || exit 2; TOPOS+=("$2"); shift ;;
-	*) sed -n 's/^# \{0,1\}//; 7,11p' "$0" >&2; exit 2 ;;
-	esac
-	shift
-done
+main()
+{
+	local all='' host='' kernel=() topos=() t
 
-if [ "${#TOPOS[@]}" = 0 ]; then
-	host_tests
-	[ -z "$HOST" ] || { summary; exit; }
-fi
-VM_ARGS=("${KERNEL[@]}")
-if [ "${#TOPOS[@]}" = 0 ]; then
-	status_tests
-	stream_tests
-	limit_tests
-	console_tests
-	file_tests
-	environment_tests
-	assertion_tests
-	TOPOS=(smt3 two-llc numbered-02-13)
-	[ -z "$ALL" ] || mapfile -t TOPOS < <("$VM" --list-topos | awk '{ print $1 }')
-fi
-for t in "${TOPOS[@]}"; do
-	topology_test "$t"
-done
-summary
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--all) all=1 ;;
+		--host) host=1 ;;
+		--kernel) [ $# -ge 2 ] || exit 2; kernel=(--kernel "$2"); shift ;;
+		--topo) [ $# -ge 2 ] || exit 2; topos+=("$2"); shift ;;
+		*) sed -n 's/^# \{0,1\}//; 7,11p' "$0" >&2; exit 2 ;;
+		esac
+		shift
+	done
+
+	if [ "${#topos[@]}" = 0 ]; then
+		host_tests
+		[ -z "$host" ] || { summary; exit; }
+	fi
+	VM_ARGS=("${kernel[@]}")
+	if [ "${#topos[@]}" = 0 ]; then
+		status_tests
+		stream_tests
+		limit_tests
+		console_tests
+		file_tests
+		environment_tests
+		assertion_tests
+		topos=(smt3 two-llc numbered-02-13)
+		[ -z "$all" ] || mapfile -t topos < <("$VM" --list-topos | awk '{ print $1 }')
+	fi
+	for t in "${topos[@]}"; do
+		topology_test "$t"
+	done
+	summary
+}
+
+main "$@"
