@@ -10,6 +10,8 @@
 # "N passed, N failed, N skipped"; one of kind `status` counts as one test.
 # A layer fails if it says so, if its status is not 0, if it outlasts its
 # limit, or if it ran nothing. Logs: out/test/LAYER.log
+# HT_BUDGET=SECONDS: limit for all layers together; those that it leaves no time
+# for count as failed.
 # exit: 0 nothing failed; 1 something did; 2 usage
 set -euo pipefail
 
@@ -25,6 +27,7 @@ layer_table()
 	check        | 300  | count  | make -s check
 	coverage     | 300  | status | make -s coverage
 	htctl        | 300  | count  | make -s -C tools/ht check
+	docs         | 120  | count  | scripts/doc-examples.sh
 	fuzz         | 240  | status | make -s fuzz FUZZ_SECONDS=60
 	lint         | 900  | count  | scripts/lint.sh $KVER
 	off-check    | 600  | count  | scripts/off-check.sh $KVER
@@ -59,7 +62,18 @@ counted()
 		tail -1
 }
 
-# Sets P, F, S from how layer $1 ended: status $2, log $3.
+# Seconds that layer $1 may take, at least one.
+layer_limit()
+{
+	local limit left
+
+	limit=$(layer_field "$1" 2)
+	left=$((${HT_BUDGET:-$((SECONDS + limit))} - SECONDS))
+	[ "$left" -ge "$limit" ] || limit=$((left > 0 ? left : 1))
+	echo "$limit"
+}
+
+# Sets P, F, S from how layer $1 ended: status $2, log $3, limit $4.
 judge()
 {
 	local name=$1 rc=$2 log=$3 kind numbers
@@ -76,7 +90,7 @@ judge()
 	fi
 	case $rc in
 	0) ;;
-	124 | 137) WHY="took longer than its limit of $(layer_field "$name" 2) s" ;;
+	124 | 137) WHY="took longer than its limit of $4 s" ;;
 	*) [ "$F" -gt 0 ] || WHY="ended with status $rc" ;;
 	esac
 	[ $((P + F)) -gt 0 ] || WHY=${WHY:-ran no test}
@@ -89,11 +103,11 @@ run_layer()
 {
 	local name=$1 limit log=$LOGS/$1.log start=$SECONDS rc=0 cmd
 
-	limit=$(layer_field "$name" 2)
+	limit=$(layer_limit "$name")
 	cmd=$(layer_field "$name" 4)
 	echo "=== $name: ${cmd//\$KVER/$KVER}"
 	timeout -k 30 "$limit" bash -c "$cmd" < /dev/null 2>&1 | tee "$log" || rc=${PIPESTATUS[0]}
-	judge "$name" "$rc" "$log"
+	judge "$name" "$rc" "$log" "$limit"
 	[ -z "$WHY" ] || echo "$name: $WHY"
 	printf '%-14s %6d s %7d %7d %7d  %s\n' "$name" $((SECONDS - start)) \
 		"$P" "$F" "$S" "$WHY" >> "$LOGS/summary"
