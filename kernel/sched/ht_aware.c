@@ -131,6 +131,9 @@ static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	sub_nr_running(rq, 1);
 	ht_share_charge(rq, rq->curr);
 	ht_bits_update(rq);
+	/* It was claimed for this task, and goes on being idle without it. */
+	if (rq->ht.bits & HT_BIT_IDLE)
+		ht_unclaim_cpu(cpu_of(rq));
 
 	return true;
 }

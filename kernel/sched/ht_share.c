@@ -183,8 +183,14 @@ void __ht_sched_tick(struct rq *rq)
 	if (!rq->ht.queue.nr)
 		return;
 
+	/* An idle CPU is about to run what is queued here: nothing waits. */
+	if (is_idle_task(curr)) {
+		resched_curr(rq);
+		return;
+	}
+
 	if (task_on_ht(curr) ? ht_share_is_low_turn(rq) :
-	    !rq->ht.share.low_turn && (is_low(curr) || is_idle_task(curr)))
+	    !rq->ht.share.low_turn && is_low(curr))
 		resched_curr(rq);
 
 	ht_push_waiting(rq);
