@@ -4,6 +4,11 @@
  *
  * Pure functions: no locks, clocks, allocation or globals; bounded loops.
  * The same source is compiled into the kernel and into tools/lib/ht.
+ *
+ * The state may change while it is read. A verdict is then still legal
+ * (allowed, in the snapshot, in the root domain), but it is a hint: the caller
+ * claims the slot and looks at the CPU again before it counts. The snapshot
+ * and the request must hold still.
  */
 #ifndef _KERNEL_SCHED_HT_POLICY_H
 #define _KERNEL_SCHED_HT_POLICY_H
