@@ -74,7 +74,7 @@ class Topology:
         if self.total > 4096:
             raise TopologyError(f"{name}: {self.total} CPUs are more than QEMU has")
         self.slots = self._slots(fields)
-        self.llc = self._choice(fields, "llc", "die", LEVELS[1:4] + ("none",))
+        self.llc = self._choice(fields, "llc", "die", ("die", "module", "core", "none"))
         self.l2 = self._choice(fields, "l2", "core", ("core", "module"))
         self.nodes = self._nodes(fields.get("nodes", ""))
         self.hotplug = self._choice(fields, "possible", "present", ("present", "all")) == "all"
