@@ -14,8 +14,11 @@ static struct ht_topo topo;
 
 struct stage {
 	pthread_mutex_t mutex;
-	volatile int held, release, waiting, got, hog_runs, quit;
-	volatile uint64_t boosted_ns;
+	volatile int held;	/* the round in which the holder has the mutex */
+	volatile int release;	/* ... may give it back */
+	volatile int waiting;	/* ... the waiter is to ask for it */
+	volatile int got;	/* ... the waiter had it */
+	volatile int hog_runs;	/* ... the hog keeps the holder's CPU busy */
 	volatile int policy_boosted, prio_boosted;
 };
 
@@ -53,19 +56,18 @@ static int shown_prio(void)
 
 static void holder_body(struct ht_slot *slot)
 {
-	while (slot->command != HT_STOP) {
+	for (int round = 1; slot->command != HT_STOP; round++) {
 		pthread_mutex_lock(&stage->mutex);
-		stage->held = 1;
-		while (!stage->release)
+		stage->held = round;
+		while (stage->release != round)
 			;
 		/* From here on somebody waits for us, and a hog holds the CPU. */
 		stage->prio_boosted = shown_prio();
 		stage->policy_boosted = ht_policy_of(0);
 		ht_burn_ns(3 * HT_NSEC_PER_MSEC);
-		stage->held = 0;
 		pthread_mutex_unlock(&stage->mutex);
 		slot->count++;
-		while (stage->release)
+		while (stage->got != round)
 			ht_sleep_ms(1);
 	}
 }
@@ -75,22 +77,23 @@ static void hog_body(struct ht_slot *slot)
 	while (slot->command != HT_STOP) {
 		ht_sleep_ms(1);
 		/* A bounded hog: it gives up when the lock changed hands. */
-		while (stage->hog_runs && !stage->got)
+		while (stage->hog_runs > stage->got)
 			slot->count++;
 	}
 }
 
 static void waiter_body(struct ht_slot *slot)
 {
-	while (slot->command != HT_STOP) {
-		while (!stage->waiting)
+	for (int round = 1; slot->command != HT_STOP; round++) {
+		while (stage->waiting != round)
 			ht_sleep_ms(1);
+		/* Any state 'S' from here on is that of the mutex. */
+		slot->ready = 2;
 		pthread_mutex_lock(&stage->mutex);
-		stage->got = 1;
+		slot->ready = 1;
 		pthread_mutex_unlock(&stage->mutex);
 		slot->count++;
-		while (stage->waiting)
-			ht_sleep_ms(1);
+		stage->got = round;
 	}
 }
 
@@ -105,31 +108,35 @@ static void await(volatile int *flag, int value, const char *what)
 	}
 }
 
-static void play(int waiter_policy, int waiter_prio, bool hog, unsigned int rounds)
+/* The holder has the mutex; the waiter asks for it and blocks. */
+static void make_wait(int round, int waiter, bool hog)
 {
-	int cpu = 63 - __builtin_clzll(topo.usable), holder, medium = -1, waiter;
+	await(&stage->held, round, "the holder");
+	stage->waiting = round;
+	await(&ht_slot(waiter)->ready, 2, "the waiter to wait");
+	while (ht_state(ht_slot(waiter)->pid) != 'S')
+		ht_sleep_ms(1);
+	if (hog)
+		stage->hog_runs = round;
+	ht_sleep_ms(3);
+}
+
+static void play(int waiter_policy, int waiter_prio, bool hog, int rounds)
+{
+	int cpu = 63 - __builtin_clzll(topo.usable), holder, waiter;
 
 	ht_pin(0, topo.usable & ~HT_CPU(cpu));
 	holder = ht_task("ht-L", SCHED_HT, 2, HT_CPU(cpu), holder_body);
 	if (hog)
-		medium = ht_task("nh-M", SCHED_FIFO, 50, HT_CPU(cpu), hog_body);
+		ht_task("nh-M", SCHED_FIFO, 50, HT_CPU(cpu), hog_body);
 	waiter = ht_task("nh-H", waiter_policy, waiter_prio,
 			 topo.usable & ~HT_CPU(cpu), waiter_body);
-	for (unsigned int i = 0; i < rounds && !ht_failed(); i++) {
-		await(&stage->held, 1, "the holder");
-		stage->got = 0;
-		stage->hog_runs = hog;
-		stage->waiting = 1;
-		/* The waiter blocks; then the holder may come to the end. */
-		while (ht_state(ht_slot(waiter)->pid) != 'S')
-			ht_sleep_ms(1);
-		ht_sleep_ms(3);
-		if (i % 3 == 1)
-			ht_set(ht_slot(holder)->pid, SCHED_HT, i % 5);
-		stage->release = 1;
-		await(&stage->got, 1, "the waiter");
-		stage->hog_runs = 0;
-		stage->waiting = 0;
+	for (int round = 1; round <= rounds && !ht_failed(); round++) {
+		make_wait(round, waiter, hog);
+		if (round % 3 == 1)
+			ht_set(ht_slot(holder)->pid, SCHED_HT, round % 5);
+		stage->release = round;
+		await(&stage->got, round, "the waiter");
 		EXPECT(stage->policy_boosted == SCHED_HT, "policy %d while boosted",
 		       stage->policy_boosted);
 		if (waiter_policy == SCHED_FIFO)
@@ -137,12 +144,7 @@ static void play(int waiter_policy, int waiter_prio, bool hog, unsigned int roun
 			       stage->prio_boosted);
 		EXPECT(ht_policy_of(ht_slot(holder)->pid) == SCHED_HT,
 		       "policy %d after", ht_policy_of(ht_slot(holder)->pid));
-		stage->release = 0;
-		await(&stage->held, 1, "the holder's return");
 	}
-	EXPECT(ht_slot(holder)->count >= rounds, "%llu rounds",
-	       (unsigned long long)ht_slot(holder)->count);
-	(void)medium;
 	ht_kill_all();
 }
 
@@ -175,22 +177,15 @@ TEST(policy_while_boosted, "setattr during the boost takes effect after it")
 	holder = ht_task("ht-L", SCHED_HT, 0, HT_CPU(cpu), holder_body);
 	waiter = ht_task("nh-H", SCHED_FIFO, 80, topo.usable & ~HT_CPU(cpu),
 			 waiter_body);
-	for (unsigned int i = 0; i < ht_rounds(10) && !ht_failed(); i++) {
-		int policy = i % 2 ? SCHED_HT : SCHED_OTHER;
+	for (int round = 1; round <= (int)ht_rounds(10) && !ht_failed(); round++) {
+		int policy = round % 2 ? SCHED_OTHER : SCHED_HT;
 
-		await(&stage->held, 1, "the holder");
-		stage->got = 0;
-		stage->waiting = 1;
-		while (ht_state(ht_slot(waiter)->pid) != 'S')
-			ht_sleep_ms(1);
-		ht_sleep_ms(3);
+		make_wait(round, waiter, false);
 		EXPECT(!ht_set(ht_slot(holder)->pid, policy, 0), "%s",
 		       strerror(errno));
-		stage->release = 1;
-		await(&stage->got, 1, "the waiter");
-		stage->waiting = 0;
-		stage->release = 0;
-		await(&stage->held, 1, "the holder's return");
+		stage->release = round;
+		await(&stage->got, round, "the waiter");
+		await(&stage->held, round + 1, "the holder's return");
 		EXPECT(ht_policy_of(ht_slot(holder)->pid) == policy, "policy %d",
 		       ht_policy_of(ht_slot(holder)->pid));
 	}
