@@ -185,7 +185,10 @@ static void leave_class(struct rq *rq, struct task_struct *p)
 		enqueue_task(rq, p, flags);
 	if (running)
 		set_next_task(rq, p);
-	check_class_changed(rq, p, prev_class, p->prio);
+
+	/* The first wakeup attaches a new task to the load of its class. */
+	if (READ_ONCE(p->__state) != TASK_NEW)
+		check_class_changed(rq, p, prev_class, p->prio);
 }
 
 static void count_leave(enum leave leave)
@@ -226,15 +229,12 @@ static void report(struct task_struct *p, enum leave leave)
 }
 
 /* Make @p SCHED_NORMAL if it may no longer be SCHED_HT. */
-static void check_task(struct task_struct *p)
+void __ht_check_task(struct task_struct *p)
 {
 	struct balance_callback *head;
 	enum leave leave;
 	struct rq_flags rf;
 	struct rq *rq;
-
-	if (!task_has_ht_policy(p))
-		return;
 
 	rq = task_rq_lock(p, &rf);
 	leave = must_leave(p);
@@ -269,25 +269,6 @@ bool __ht_fork(struct task_struct *p)
 	return false;
 }
 
-/* Ahead of the child's first wakeup; its rq lock is held. */
-void __ht_new_task(struct rq *rq, struct task_struct *p)
-{
-	enum leave leave = must_leave(p);
-
-	if (!leave)
-		return;
-
-	leave_class(rq, p);
-	count_leave(leave);
-	report(p, leave);
-}
-
-/* @p was moved to another group, or to or from an autogroup. */
-void __ht_group_changed(struct task_struct *p)
-{
-	check_task(p);
-}
-
 /* The limit of @tg was written: it, or one below, may be under a limit now. */
 void __ht_quota_changed(struct task_group *tg)
 {
@@ -300,7 +281,7 @@ void __ht_quota_changed(struct task_group *tg)
 	css_for_each_descendant_pre(css, &tg->css) {
 		css_task_iter_start(css, 0, &it);
 		while ((p = css_task_iter_next(&it)))
-			check_task(p);
+			ht_check_task(p);
 		css_task_iter_end(&it);
 	}
 #endif
@@ -317,5 +298,5 @@ void ht_demote_all(void)
 
 	guard(read_lock)(&tasklist_lock);
 	for_each_process_thread(g, p)
-		check_task(p);
+		ht_check_task(p);
 }

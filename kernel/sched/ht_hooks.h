@@ -31,8 +31,7 @@ bool __ht_can_stop_tick(struct rq *rq);
 unsigned long __ht_fair_capacity(struct rq *rq, unsigned long capacity);
 int __ht_affinity_cpu(struct task_struct *p, int cpu);
 int __ht_fallback_cpu(struct task_struct *p, int cpu);
-void __ht_new_task(struct rq *rq, struct task_struct *p);
-void __ht_group_changed(struct task_struct *p);
+void __ht_check_task(struct task_struct *p);
 void __ht_quota_changed(struct task_group *tg);
 void __ht_topology_update(void);
 bool __ht_fork(struct task_struct *p);
@@ -144,16 +143,14 @@ static inline void ht_reset_on_fork(struct task_struct *p)
 		p->policy = SCHED_NORMAL;
 }
 
-static inline void ht_new_task(struct rq *rq, struct task_struct *p)
+/*
+ * A child is about to wake up for the first time, or a task was moved to
+ * another group, or to or from an autogroup: may it still be SCHED_HT?
+ */
+static inline void ht_check_task(struct task_struct *p)
 {
 	if (task_has_ht_policy(p))
-		__ht_new_task(rq, p);
-}
-
-static inline void ht_group_changed(struct task_struct *p)
-{
-	if (ht_active())
-		__ht_group_changed(p);
+		__ht_check_task(p);
 }
 
 static inline void ht_quota_changed(struct task_group *tg)
@@ -215,8 +212,7 @@ static inline int ht_fallback_cpu(struct task_struct *p, int cpu)
 static inline bool ht_fork(struct task_struct *p) { return false; }
 static inline void ht_cancel_fork(struct task_struct *p) { }
 static inline void ht_reset_on_fork(struct task_struct *p) { }
-static inline void ht_new_task(struct rq *rq, struct task_struct *p) { }
-static inline void ht_group_changed(struct task_struct *p) { }
+static inline void ht_check_task(struct task_struct *p) { }
 static inline void ht_quota_changed(struct task_group *tg) { }
 static inline void ht_topology_update(void) { }
 static inline bool ht_class_skipped(const struct sched_class *class)
