@@ -216,7 +216,7 @@ void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick)
 static u64 shared_runners(struct ht_snap *snap, const struct ht_state *st,
 			  u32 word)
 {
-	u64 run = READ_ONCE(snap->run[word]);
+	u64 run = READ_ONCE(snap->word[word].run);
 
 	return run ? run & ht_word_shared_threads(&snap->topo, st, word) : 0;
 }
@@ -375,7 +375,7 @@ static struct task_struct *coldest_task(struct rq *src, int dst_cpu)
 
 static u64 waiting(struct ht_snap *snap, const struct ht_state *st, u32 word)
 {
-	return READ_ONCE(snap->wait[word]) & snap->topo.present[word];
+	return READ_ONCE(snap->word[word].wait) & snap->topo.present[word];
 }
 
 static bool pull_from(struct ht_snap *snap, struct rq *rq, int src_cpu)
@@ -530,7 +530,7 @@ static bool some_thread_is_idle(struct ht_snap *snap)
 	u32 word;
 
 	for (word = 0; word < snap->topo.nr_words; word++) {
-		if (READ_ONCE(snap->idle[word]) & snap->topo.present[word])
+		if (READ_ONCE(snap->word[word].idle) & snap->topo.present[word])
 			return true;
 	}
 

@@ -240,13 +240,14 @@ static bool is_self(const struct ht_judge *j, ht_u32 cpu)
 
 static bool is_usable(const struct ht_judge *j, ht_u32 cpu)
 {
-	ht_u32 slot = j->topo->cpu_slot[cpu];
+	ht_u32 slot = j->topo->cpu_slot[cpu], bit = slot % HT_WORD_BITS;
+	const struct ht_word *word = &j->st->word[slot / HT_WORD_BITS];
 
 	if (is_self(j, cpu))
 		return true;
-	if (!bit_of(j->st->idle, slot))
+	if (!bit_of(&word->idle, bit))
 		return false;
-	return !bit_of(j->st->claimed, slot) ||
+	return !bit_of(&word->claimed, bit) ||
 	       j->st->tick - j->st->claim_tick[slot] > 1;
 }
 

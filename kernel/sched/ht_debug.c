@@ -231,9 +231,8 @@ static const struct file_operations fault_fops = {
 
 /* Words that hold still while a decision is made and judged on them. */
 struct still_words {
-	u64	idle[HT_CHECK_WORDS];
-	u64	claimed[HT_CHECK_WORDS];
-	u32	claim_tick[HT_CHECK_WORDS * HT_WORD_BITS];
+	struct ht_word	word[HT_CHECK_WORDS];
+	u32		claim_tick[HT_CHECK_WORDS * HT_WORD_BITS];
 };
 
 static DEFINE_PER_CPU(struct still_words, still_words);
@@ -271,13 +270,12 @@ void ht_debug_select(const struct ht_snap *snap, const struct ht_request *req)
 		return;
 
 	for (i = 0; i < nr; i++) {
-		still->idle[i] = READ_ONCE(snap->idle[i]);
-		still->claimed[i] = READ_ONCE(snap->claimed[i]);
+		still->word[i].idle = READ_ONCE(snap->word[i].idle);
+		still->word[i].claimed = READ_ONCE(snap->word[i].claimed);
 	}
 	for (i = 0; i < nr * HT_WORD_BITS; i++)
 		still->claim_tick[i] = READ_ONCE(snap->claim_tick[i]);
-	st.idle = still->idle;
-	st.claimed = still->claimed;
+	st.word = still->word;
 	st.claim_tick = still->claim_tick;
 
 	ht_policy_select(&snap->topo, &st, req, &verdict);

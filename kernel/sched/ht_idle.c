@@ -29,9 +29,9 @@ static u32 claim_tick(void)
 	return (u32)jiffies;
 }
 
-static unsigned long *word_of(u64 *words, u32 slot)
+static struct ht_word *word_of(const struct ht_snap *snap, u32 slot)
 {
-	return (unsigned long *)&words[slot / HT_WORD_BITS];
+	return &snap->word[slot / HT_WORD_BITS];
 }
 
 static u32 snap_slot(const struct ht_snap *snap, int cpu)
@@ -42,32 +42,34 @@ static u32 snap_slot(const struct ht_snap *snap, int cpu)
 	return snap->topo.cpu_slot[cpu];
 }
 
-static void write_bit(u64 *words, u32 slot, bool set)
+static void write_bit(u64 *bits, u32 slot, bool set)
 {
 	if (set)
-		set_bit(slot % HT_WORD_BITS, word_of(words, slot));
+		set_bit(slot % HT_WORD_BITS, (unsigned long *)bits);
 	else
-		clear_bit(slot % HT_WORD_BITS, word_of(words, slot));
+		clear_bit(slot % HT_WORD_BITS, (unsigned long *)bits);
 }
 
 static void write_bits(struct ht_snap *snap, u32 slot, unsigned int bits,
 		       unsigned int changed)
 {
+	struct ht_word *word = word_of(snap, slot);
+
 	if (changed & HT_BIT_IDLE)
-		write_bit(snap->idle, slot, bits & HT_BIT_IDLE);
+		write_bit(&word->idle, slot, bits & HT_BIT_IDLE);
 	if (changed & HT_BIT_RUN)
-		write_bit(snap->run, slot, bits & HT_BIT_RUN);
+		write_bit(&word->run, slot, bits & HT_BIT_RUN);
 	if (changed & HT_BIT_WAIT)
-		write_bit(snap->wait, slot, bits & HT_BIT_WAIT);
+		write_bit(&word->wait, slot, bits & HT_BIT_WAIT);
 }
 
 static void release_claim(struct ht_snap *snap, u32 slot)
 {
-	unsigned long *word = word_of(snap->claimed, slot);
+	struct ht_word *word = word_of(snap, slot);
 
 	/* Usually nothing is claimed: look before touching the line. */
-	if (READ_ONCE(*word) & BIT(slot % HT_WORD_BITS))
-		clear_bit(slot % HT_WORD_BITS, word);
+	if (READ_ONCE(word->claimed) & BIT_ULL(slot % HT_WORD_BITS))
+		write_bit(&word->claimed, slot, false);
 }
 
 /* Write what changed, and only that: the words are shared by an LLC. */
@@ -156,8 +158,7 @@ void ht_bits_sync(struct rq *rq, struct ht_snap *snap)
 struct ht_state ht_snap_state(const struct ht_snap *snap)
 {
 	return (struct ht_state){
-		.idle		= snap->idle,
-		.claimed	= snap->claimed,
+		.word		= snap->word,
 		.claim_tick	= snap->claim_tick,
 		.tick		= claim_tick(),
 	};
@@ -167,7 +168,7 @@ struct ht_state ht_snap_state(const struct ht_snap *snap)
 static u64 live_claims(const struct ht_snap *snap, u32 word, u64 mask)
 {
 	struct ht_state st = ht_snap_state(snap);
-	u64 claims = READ_ONCE(snap->claimed[word]) & mask, live = 0;
+	u64 claims = READ_ONCE(snap->word[word].claimed) & mask, live = 0;
 
 	while (claims) {
 		u32 bit = __ffs64(claims);
@@ -196,7 +197,8 @@ bool ht_claim(struct ht_snap *snap, u32 slot, bool whole_core)
 	u32 word = slot / HT_WORD_BITS;
 	u64 bit = 1ULL << (slot % HT_WORD_BITS);
 	u64 mask = whole_core ? ht_core_mask(&snap->topo, slot) : bit;
-	u64 old = READ_ONCE(snap->claimed[word]);
+	u64 *claimed = &snap->word[word].claimed;
+	u64 old = READ_ONCE(*claimed);
 
 	if (ht_fault(HT_FAULT_SKIP_CLAIM))
 		return true;
@@ -211,8 +213,7 @@ bool ht_claim(struct ht_snap *snap, u32 slot, bool whole_core)
 		 * race makes the winner's claim no older than it is.
 		 */
 		WRITE_ONCE(snap->claim_tick[slot], claim_tick());
-	} while (!try_cmpxchg64(&snap->claimed[word], &old,
-				(old & ~mask) | bit));
+	} while (!try_cmpxchg64(claimed, &old, (old & ~mask) | bit));
 
 	if (old & mask)
 		ht_count(CLAIM_VOID);
@@ -275,5 +276,5 @@ bool ht_beside_busy(struct ht_snap *snap, int cpu)
 	others = ht_core_mask(&snap->topo, slot) & snap->topo.present[word];
 	others &= ~(1ULL << (slot % HT_WORD_BITS));
 
-	return others & ~READ_ONCE(snap->idle[word]);
+	return others & ~READ_ONCE(snap->word[word].idle);
 }

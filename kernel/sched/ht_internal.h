@@ -34,22 +34,16 @@
  * struct ht_snap - a published topology and the state words that go with it
  * @rcu:         frees it
  * @topo:        the machine, immutable
- * @idle:        [nr_words] threads that run their idle task
- * @claimed:     [nr_words] threads that a placement is on its way to
- * @run:         [nr_words] threads that run a SCHED_HT task
- * @wait:        [nr_words] threads where a SCHED_HT task waits
+ * @word:        [nr_words] what the threads are doing
  * @claim_tick:  [nr_words * 64] tick of the claim, low 32 bits of jiffies
  *
- * The words belong to one LLC each, so no cache line of them is written by
- * CPUs of different LLCs (their arrays are padded to that end).
+ * Both arrays are aligned to cache lines, so that a line of them belongs to one
+ * LLC, as the words do.
  */
 struct ht_snap {
 	struct rcu_head	rcu;
 	struct ht_topo	topo;
-	u64		*idle;
-	u64		*claimed;
-	u64		*run;
-	u64		*wait;
+	struct ht_word	*word;
 	u32		*claim_tick;
 };
 

@@ -224,8 +224,9 @@ static void account(struct ht_snap *snap, struct task_struct *p,
 
 	if (!snap->topo.nr_words)
 		return;
-	trace_sched_ht_select(p, req, verdict, READ_ONCE(snap->idle[word]),
-			      READ_ONCE(snap->claimed[word]), tries);
+	trace_sched_ht_select(p, req, verdict,
+			      READ_ONCE(snap->word[word].idle),
+			      READ_ONCE(snap->word[word].claimed), tries);
 }
 
 /**

@@ -142,7 +142,7 @@ bool ht_claim_is_void(const struct ht_state *st, ht_u32 slot)
 
 static ht_u64 live_claims(const struct ht_state *st, ht_u32 word)
 {
-	ht_u64 claimed = HT_READ(st->claimed[word]);
+	ht_u64 claimed = HT_READ(st->word[word].claimed);
 	ht_u64 live = claimed;
 
 	for (; claimed; claimed &= claimed - 1) {
@@ -159,7 +159,7 @@ static ht_u64 usable_threads(const struct ht_topo *topo,
 			     const struct ht_state *st, ht_u32 word,
 			     ht_u64 self)
 {
-	ht_u64 idle = HT_READ(st->idle[word]);
+	ht_u64 idle = HT_READ(st->word[word].idle);
 
 	/* Claims are few and cost a read each: only if something is idle. */
 	if (idle)
@@ -204,7 +204,7 @@ ht_u64 ht_word_shared_threads(const struct ht_topo *topo,
 			      const struct ht_state *st, ht_u32 word)
 {
 	ht_u32 shift = word_llc(topo, word)->smt_shift;
-	ht_u64 busy = topo->present[word] & ~HT_READ(st->idle[word]);
+	ht_u64 busy = topo->present[word] & ~HT_READ(st->word[word].idle);
 
 	return whole_cores(two_of_core(busy, shift), shift) &
 	       topo->present[word];

@@ -64,7 +64,7 @@ struct ht_llc {
 /**
  * struct ht_topo - immutable description of a machine
  * @nr_cpus:      CPU numbers known, valid ones are 0..nr_cpus-1
- * @nr_words:     words in @present and in every state array
+ * @nr_words:     words in @present, and struct ht_word in a state
  * @nr_llcs:      entries of @llc
  * @cpu_slot:     [nr_cpus] slot of a CPU, HT_NONE if it takes no part
  *                (not present, offline, isolated)
@@ -99,16 +99,36 @@ struct ht_topo {
 };
 
 /**
+ * struct ht_word - what up to 64 threads of one LLC are doing
+ * @idle:         bit per thread that is idle, written by that CPU
+ * @claimed:      bit per thread that a placement is on its way to, written by
+ *                the CPU that decides and by the one that is claimed; a core
+ *                with one claimed thread is not free for others
+ * @run:          bit per thread that runs a SCHED_HT task, written by that CPU
+ * @wait:         bit per thread where a SCHED_HT task waits, written by that
+ *                CPU or who queues the task there
+ *
+ * A cache line: apart from claims and wakeups from elsewhere, only CPUs of the
+ * LLC that owns the word write it. Decisions read @idle and @claimed alone.
+ */
+struct ht_word {
+	ht_u64 idle;
+	ht_u64 claimed;
+	ht_u64 run;
+	ht_u64 wait;
+	/* private: */
+	ht_u64 pad[4];
+};
+
+/**
  * struct ht_state - what the threads are doing, read while it changes
- * @idle:         [nr_words] bit per thread that is idle, written by that CPU
- * @claimed:      [nr_words] bit per thread that a placement is on its way to;
- *                a core with one claimed thread is not free for others
- * @claim_tick:   [nr_words * 64] tick in which the claim was taken
+ * @word:         [nr_words]
+ * @claim_tick:   [nr_words * 64] tick in which the claim was taken; a word has
+ *                whole cache lines of it
  * @tick:         the present tick; a claim older than one tick is void
  */
 struct ht_state {
-	const ht_u64 *idle;
-	const ht_u64 *claimed;
+	const struct ht_word *word;
 	const ht_u32 *claim_tick;
 	ht_u32 tick;
 };

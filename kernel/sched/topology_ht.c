@@ -77,14 +77,19 @@ static u8 *node_distances(void)
 	return distance;
 }
 
-/* One block: the snapshot, its topology, its words, its claim ticks. */
+/*
+ * One block: the snapshot, its topology, its words, its claim ticks. Each is a
+ * multiple of a cache line long, and kvzalloc() aligns what is.
+ */
 static struct ht_snap *alloc_snap(const struct ht_layout_size *size)
 {
-	size_t words = ALIGN(size->nr_words * sizeof(u64), L1_CACHE_BYTES);
-	size_t ticks = size->nr_words * HT_WORD_BITS * sizeof(u32);
+	size_t words = ALIGN(size->nr_words * sizeof(struct ht_word),
+			     L1_CACHE_BYTES);
+	size_t ticks = ALIGN(size->nr_words * HT_WORD_BITS * sizeof(u32),
+			     L1_CACHE_BYTES);
 	size_t head = ALIGN(sizeof(struct ht_snap), L1_CACHE_BYTES);
 	size_t topo = ALIGN(ht_layout_bytes(size), L1_CACHE_BYTES);
-	char *mem = kvzalloc(head + topo + 4 * words + ticks, GFP_KERNEL);
+	char *mem = kvzalloc(head + topo + words + ticks, GFP_KERNEL);
 	struct ht_snap *snap = (struct ht_snap *)mem;
 
 	if (!mem)
@@ -92,11 +97,8 @@ static struct ht_snap *alloc_snap(const struct ht_layout_size *size)
 
 	ht_layout_attach(&snap->topo, size, mem + head);
 	mem += head + topo;
-	snap->idle = (u64 *)mem;
-	snap->claimed = (u64 *)(mem + words);
-	snap->run = (u64 *)(mem + 2 * words);
-	snap->wait = (u64 *)(mem + 3 * words);
-	snap->claim_tick = (u32 *)(mem + 4 * words);
+	snap->word = (struct ht_word *)mem;
+	snap->claim_tick = (u32 *)(mem + words);
 
 	return snap;
 }

@@ -307,7 +307,7 @@ struct ht_case {
 #define NOWHERE		.cpu = HT_NONE, .why = HT_WHY_NONE
 #define WAITS(n, ...)	.nr_waits = (n), .waits = { __VA_ARGS__ }
 
-static const struct ht_case ht_cases[] = {
+static const struct ht_case ht_cases[] __maybe_unused = {
 	/* Rule 1. */
 	{ "prev's core is idle", M_2C2T, WAKE(0), EXPECT(0, PREV_CORE) },
 	{ "prev's core is idle, prev is the second thread", M_2C2T, WAKE(3),
@@ -646,7 +646,7 @@ struct ht_spread {
 	ht_u32 cores;
 };
 
-static const struct ht_spread ht_spreads[] = {
+static const struct ht_spread ht_spreads[] __maybe_unused = {
 	{ "4 hogs on 4 cores numbered (0,4)..(3,7)", M_4C2T_SPLIT,
 	  HT_KIND_WAKEUP, 0, 4, NULL, 4 },
 	{ "4 forks from one parent", M_2L2C2T, HT_KIND_FORK, 0, 4, NULL, 4 },
@@ -680,8 +680,7 @@ static const struct ht_spread ht_spreads[] = {
  * @topo:       its snapshot
  * @state:      points to the arrays below
  * @req:        the present request
- * @idle:       state
- * @claimed:    state
+ * @word:       state
  * @claim_tick: state
  * @allowed:    affinity
  * @mem:        arrays of @topo
@@ -691,8 +690,7 @@ struct ht_bench {
 	struct ht_topo topo;
 	struct ht_state state;
 	struct ht_request req;
-	ht_u64 idle[HT_CASE_CPUS / 8];
-	ht_u64 claimed[HT_CASE_CPUS / 8];
+	struct ht_word word[HT_CASE_CPUS / 8];
 	ht_u32 claim_tick[HT_CASE_CPUS * 8];
 	ht_u64 allowed[HT_CASE_CPUS / HT_WORD_BITS];
 	ht_u64 mem[HT_CASE_CPUS * 16];
@@ -717,14 +715,11 @@ static inline int ht_bench_machine(struct ht_bench *b, enum ht_machine_id id)
 		return HT_LAYOUT_MISMATCH;
 	ht_layout_attach(&b->topo, &size, b->mem);
 	err = ht_layout_fill(&b->topo, b->desc, nr, NULL, 0);
-	b->state.idle = b->idle;
-	b->state.claimed = b->claimed;
+	b->state.word = b->word;
 	b->state.claim_tick = b->claim_tick;
 	b->state.tick = HT_CASE_TICK;
-	for (i = 0; !err && i < b->topo.nr_words; i++) {
-		b->idle[i] = b->topo.present[i];
-		b->claimed[i] = 0;
-	}
+	for (i = 0; !err && i < b->topo.nr_words; i++)
+		b->word[i] = (struct ht_word){ .idle = b->topo.present[i] };
 	return err;
 }
 
@@ -733,7 +728,7 @@ static inline void ht_bench_busy(struct ht_bench *b, ht_u32 cpu)
 	ht_u32 slot = b->topo.cpu_slot[cpu];
 
 	if (slot != HT_NONE)
-		b->idle[slot / HT_WORD_BITS] &=
+		b->word[slot / HT_WORD_BITS].idle &=
 			~((ht_u64)1 << (slot % HT_WORD_BITS));
 }
 
@@ -743,7 +738,8 @@ static inline void ht_bench_claim(struct ht_bench *b, ht_u32 cpu, ht_u32 tick)
 
 	if (slot == HT_NONE)
 		return;
-	b->claimed[slot / HT_WORD_BITS] |= (ht_u64)1 << (slot % HT_WORD_BITS);
+	b->word[slot / HT_WORD_BITS].claimed |=
+		(ht_u64)1 << (slot % HT_WORD_BITS);
 	b->claim_tick[slot] = tick;
 }
 
@@ -834,11 +830,12 @@ static inline ht_u32 ht_bench_taken_cores(const struct ht_bench *b)
 	for (slot = 0; slot < b->topo.nr_words * HT_WORD_BITS; slot++) {
 		ht_u32 word = slot / HT_WORD_BITS;
 		ht_u64 bit = (ht_u64)1 << (slot % HT_WORD_BITS);
+		const struct ht_word *w = &b->word[word];
 
 		if (!(slot % HT_WORD_BITS))
 			seen = 0;
-		if (!(b->topo.present[word] &
-		      (~b->idle[word] | b->claimed[word]) & bit & ~seen))
+		if (!(b->topo.present[word] & (~w->idle | w->claimed) & bit &
+		      ~seen))
 			continue;
 		seen |= ht_core_mask(&b->topo, slot);
 		cores++;

@@ -165,16 +165,14 @@ void ht_machine_print_tree(const struct ht_machine *machine, FILE *out);
 /**
  * struct ht_snapshot - a machine ready for ht_policy_select()
  * @topo:       its online CPUs in slots
- * @state:      points at the three arrays below
- * @idle:       all threads idle at first; yours to change
- * @claimed:    no claims at first
+ * @state:      points at the two arrays below
+ * @word:       all threads idle, no claims at first; yours to change
  * @claim_tick: when a claim was taken
  */
 struct ht_snapshot {
 	struct ht_topo topo;
 	struct ht_state state;
-	ht_u64 *idle;
-	ht_u64 *claimed;
+	struct ht_word *word;
 	ht_u32 *claim_tick;
 	/* private: */
 	void *mem;

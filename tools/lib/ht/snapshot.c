@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* libht: from a machine to the snapshot and the state that decisions need. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "libht_internal.h"
 
@@ -114,7 +113,7 @@ struct ht_snapshot *ht_snapshot_new(const struct ht_machine *machine,
 				    struct ht_error *err)
 {
 	struct ht_snapshot *snap = ht_zalloc(1, sizeof(*snap));
-	ht_u32 nr, words;
+	ht_u32 nr, words, i;
 	struct ht_cpu_desc *desc = make_desc(machine, &nr);
 	int error = lay_out(snap, machine, desc, nr);
 
@@ -124,14 +123,13 @@ struct ht_snapshot *ht_snapshot_new(const struct ht_machine *machine,
 		return ht_fail(err, 0, "%s", ht_layout_error_name(error));
 	}
 	words = snap->topo.nr_words;
-	snap->idle = ht_zalloc(words, sizeof(*snap->idle));
-	snap->claimed = ht_zalloc(words, sizeof(*snap->claimed));
+	snap->word = ht_zalloc(words, sizeof(*snap->word));
 	snap->claim_tick = ht_zalloc((size_t)words * HT_WORD_BITS,
 				     sizeof(*snap->claim_tick));
-	memcpy(snap->idle, snap->topo.present, words * sizeof(*snap->idle));
+	for (i = 0; i < words; i++)
+		snap->word[i].idle = snap->topo.present[i];
 	snap->state = (struct ht_state){
-		.idle = snap->idle,
-		.claimed = snap->claimed,
+		.word = snap->word,
 		.claim_tick = snap->claim_tick,
 	};
 	return snap;
@@ -141,37 +139,42 @@ void ht_snapshot_free(struct ht_snapshot *snap)
 {
 	if (!snap)
 		return;
-	free(snap->idle);
-	free(snap->claimed);
+	free(snap->word);
 	free(snap->claim_tick);
 	free(snap->mem);
 	free(snap);
 }
 
-static void set_bit_of(struct ht_snapshot *snap, ht_u64 *words, ht_u32 cpu,
-		       bool value)
+static ht_u32 slot_of(const struct ht_snapshot *snap, ht_u32 cpu)
 {
-	ht_u32 slot = cpu < snap->topo.nr_cpus ? snap->topo.cpu_slot[cpu] :
-						 HT_NONE;
+	return cpu < snap->topo.nr_cpus ? snap->topo.cpu_slot[cpu] : HT_NONE;
+}
+
+static void set_bit_of(ht_u64 *bits, ht_u32 slot, bool value)
+{
 	ht_u64 bit = (ht_u64)1 << (slot % HT_WORD_BITS);
 
-	if (slot == HT_NONE)
-		return;
 	if (value)
-		words[slot / HT_WORD_BITS] |= bit;
+		*bits |= bit;
 	else
-		words[slot / HT_WORD_BITS] &= ~bit;
+		*bits &= ~bit;
 }
 
 void ht_snapshot_set_idle(struct ht_snapshot *snap, ht_u32 cpu, bool idle)
 {
-	set_bit_of(snap, snap->idle, cpu, idle);
+	ht_u32 slot = slot_of(snap, cpu);
+
+	if (slot != HT_NONE)
+		set_bit_of(&snap->word[slot / HT_WORD_BITS].idle, slot, idle);
 }
 
 void ht_snapshot_set_claimed(struct ht_snapshot *snap, ht_u32 cpu,
 			     bool claimed, ht_u32 tick)
 {
-	set_bit_of(snap, snap->claimed, cpu, claimed);
-	if (cpu < snap->topo.nr_cpus && snap->topo.cpu_slot[cpu] != HT_NONE)
-		snap->claim_tick[snap->topo.cpu_slot[cpu]] = tick;
+	ht_u32 slot = slot_of(snap, cpu);
+
+	if (slot == HT_NONE)
+		return;
+	set_bit_of(&snap->word[slot / HT_WORD_BITS].claimed, slot, claimed);
+	snap->claim_tick[slot] = tick;
 }

@@ -209,12 +209,10 @@ static void alloc_state(struct world *w)
 {
 	ht_u32 words = w->topo.nr_words;
 
-	w->idle = zalloc(words, sizeof(*w->idle));
-	w->claimed = zalloc(words, sizeof(*w->claimed));
+	w->word = zalloc(words, sizeof(*w->word));
 	w->claim_tick = zalloc(words * HT_WORD_BITS, sizeof(*w->claim_tick));
 	w->allowed = zalloc((w->nr_cpus + 63) / 64, sizeof(*w->allowed));
-	w->state.idle = w->idle;
-	w->state.claimed = w->claimed;
+	w->state.word = w->word;
 	w->state.claim_tick = w->claim_tick;
 	w->req.allowed = w->allowed;
 }
@@ -231,10 +229,10 @@ static void draw_state(struct world *w, struct source *src)
 
 		/* Bits of absent slots mean nothing, whatever they are. */
 		if (draw(src, 8) < idle)
-			w->idle[slot / HT_WORD_BITS] |= bit;
+			w->word[slot / HT_WORD_BITS].idle |= bit;
 		if (!claimed || draw(src, 8) >= claimed)
 			continue;
-		w->claimed[slot / HT_WORD_BITS] |= bit;
+		w->word[slot / HT_WORD_BITS].claimed |= bit;
 		w->claim_tick[slot] = w->state.tick - draw(src, 4);
 	}
 }
@@ -322,8 +320,7 @@ void world_free(struct world *w)
 {
 	free(w->distance);
 	free(w->mem);
-	free(w->idle);
-	free(w->claimed);
+	free(w->word);
 	free(w->claim_tick);
 	free(w->allowed);
 }
@@ -333,6 +330,16 @@ void world_free(struct world *w)
 static bool bit_of(const ht_u64 *words, ht_u32 nr)
 {
 	return words[nr / HT_WORD_BITS] >> (nr % HT_WORD_BITS) & 1;
+}
+
+static bool is_idle(const struct world *w, ht_u32 slot)
+{
+	return w->word[slot / HT_WORD_BITS].idle >> (slot % HT_WORD_BITS) & 1;
+}
+
+static bool is_claimed(const struct world *w, ht_u32 slot)
+{
+	return w->word[slot / HT_WORD_BITS].claimed >> (slot % HT_WORD_BITS) & 1;
 }
 
 static void rename_desc(struct world *to, const struct world *from,
@@ -368,10 +375,10 @@ static void rename_state(struct world *to, const struct world *from,
 			to->allowed[name[cpu] / 64] |= (ht_u64)1 << name[cpu] % 64;
 		if (a == HT_NONE)
 			continue;
-		if (bit_of(from->idle, a))
-			to->idle[b / 64] |= (ht_u64)1 << b % 64;
-		if (bit_of(from->claimed, a))
-			to->claimed[b / 64] |= (ht_u64)1 << b % 64;
+		if (is_idle(from, a))
+			to->word[b / 64].idle |= (ht_u64)1 << b % 64;
+		if (is_claimed(from, a))
+			to->word[b / 64].claimed |= (ht_u64)1 << b % 64;
 		to->claim_tick[b] = from->claim_tick[a];
 	}
 }
@@ -545,8 +552,8 @@ static void view_core(const struct world *w, ht_u32 first, ht_u32 slots,
 		if (w->topo.slot_cpu[s] == HT_NONE)
 			continue;
 		v->present++;
-		v->busy += !bit_of(w->idle, s);
-		v->claims += bit_of(w->claimed, s) &&
+		v->busy += !is_idle(w, s);
+		v->claims += is_claimed(w, s) &&
 			     (w->state.tick - w->claim_tick[s] == 0 ||
 			      w->state.tick - w->claim_tick[s] == 1);
 		v->partial |= bit_of(w->topo.partial, s);
@@ -677,8 +684,7 @@ static bool find_move(struct world *w, struct ht_verdict *v)
 						       word);
 
 		for (slot = word * 64; slot < word * 64 + 64; slot++) {
-			if (!(shared >> slot % 64 & 1) ||
-			    bit_of(w->idle, slot))
+			if (!(shared >> slot % 64 & 1) || is_idle(w, slot))
 				continue;
 			w->req.kind = HT_KIND_UNSHARE;
 			w->req.prev_cpu = w->topo.slot_cpu[slot];
@@ -700,8 +706,8 @@ const char *world_check_unsharing(struct world *w)
 	while (find_move(w, &v)) {
 		ht_u32 slot = w->topo.cpu_slot[w->req.prev_cpu];
 
-		w->idle[slot / 64] |= (ht_u64)1 << slot % 64;
-		w->idle[v.slot / 64] &= ~((ht_u64)1 << v.slot % 64);
+		w->word[slot / 64].idle |= (ht_u64)1 << slot % 64;
+		w->word[v.slot / 64].idle &= ~((ht_u64)1 << v.slot % 64);
 		after = potential(w);
 		if (after >= before)
 			return SAY("CPU %u to %u: shared threads %u, then %u",

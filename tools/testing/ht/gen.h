@@ -53,8 +53,7 @@ struct world {
 	struct ht_topo topo;
 	struct ht_state state;
 	struct ht_request req;
-	ht_u64 *idle;
-	ht_u64 *claimed;
+	struct ht_word *word;
 	ht_u32 *claim_tick;
 	ht_u64 *allowed;
 	void *mem;

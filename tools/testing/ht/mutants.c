@@ -67,6 +67,18 @@ static void *spoil(struct lie *lie, int nr, const void *array, size_t bytes)
 	return lie->mem[nr];
 }
 
+/* The words that the real policy sees, to be spoilt. */
+__attribute__((unused))
+static struct ht_word *spoil_words(struct lie *lie, const struct ht_topo *topo,
+				   const struct ht_state *st)
+{
+	struct ht_word *word = spoil(lie, 0, st->word,
+				     topo->nr_words * sizeof(*word));
+
+	lie->st.word = word;
+	return word;
+}
+
 static void tell(struct lie *lie, const struct ht_topo *topo,
 		 const struct ht_state *st, const struct ht_request *req)
 {
@@ -112,10 +124,10 @@ static void tell(struct lie *lie, const struct ht_topo *topo,
 	/* The state. */
 	{
 #ifdef HT_MUTANT_SKIP_CLAIM
-		size_t bytes = topo->nr_words * sizeof(ht_u64);
+		struct ht_word *word = spoil_words(lie, topo, st);
 
-		lie->st.claimed = memset(spoil(lie, 0, st->claimed, bytes), 0,
-					 bytes);
+		for (size_t i = 0; i < topo->nr_words; i++)
+			word[i].claimed = 0;
 #endif
 #ifdef HT_MUTANT_CLAIM_NEVER_VOID
 		size_t slots = topo->nr_words * HT_WORD_BITS;
@@ -130,15 +142,16 @@ static void tell(struct lie *lie, const struct ht_topo *topo,
 		lie->st.tick++;
 #endif
 #ifdef HT_MUTANT_IDLE_NEVER_CLEARED
-		size_t bytes = topo->nr_words * sizeof(ht_u64);
+		struct ht_word *word = spoil_words(lie, topo, st);
 
-		lie->st.idle = memset(spoil(lie, 0, st->idle, bytes), 0xff,
-				      bytes);
+		for (size_t i = 0; i < topo->nr_words; i++)
+			word[i].idle = ~(ht_u64)0;
 #endif
 #ifdef HT_MUTANT_IDLE_NEVER_SET
-		size_t bytes = topo->nr_words * sizeof(ht_u64);
+		struct ht_word *word = spoil_words(lie, topo, st);
 
-		lie->st.idle = memset(spoil(lie, 0, st->idle, bytes), 0, bytes);
+		for (size_t i = 0; i < topo->nr_words; i++)
+			word[i].idle = 0;
 #endif
 	}
 
@@ -224,7 +237,7 @@ static ht_u32 idle_in_core(const struct ht_topo *topo,
 		    topo->cpu_slot[prev] != HT_NONE &&
 		    core_start(topo, slot) ==
 		    core_start(topo, topo->cpu_slot[prev]) &&
-		    (st->idle[HT_WORD(slot)] & HT_BIT(slot)))
+		    (st->word[HT_WORD(slot)].idle & HT_BIT(slot)))
 			return cpu;
 	}
 	return HT_NONE;
@@ -295,10 +308,10 @@ bool ht_policy_free_core(const struct ht_topo *topo, const struct ht_state *st,
 {
 #ifdef HT_MUTANT_FREE_CORE_NEVER
 	struct ht_state busy = *st;
-	ht_u64 *none = calloc(topo->nr_words + 1, sizeof(*none));
+	struct ht_word *none = calloc(topo->nr_words + 1, sizeof(*none));
 	bool found;
 
-	busy.idle = none;
+	busy.word = none;
 	found = real_policy_free_core(topo, &busy, req, verdict);
 	free(none);
 	return found;
@@ -311,7 +324,7 @@ ht_u64 ht_word_free_cores(const struct ht_topo *topo, const struct ht_state *st,
 			  ht_u32 word)
 {
 #ifdef HT_MUTANT_ANY_THREAD_IS_A_CORE
-	return any_of_core(st->idle[word] & topo->present[word],
+	return any_of_core(st->word[word].idle & topo->present[word],
 			   word_llc(topo, word)->smt_shift);
 #else
 	return real_word_free_cores(topo, st, word);
@@ -324,8 +337,9 @@ ht_u64 ht_word_shared_threads(const struct ht_topo *topo,
 #ifdef HT_MUTANT_ONE_IS_SHARED
 	ht_u32 shift = word_llc(topo, word)->smt_shift;
 
-	return whole_cores(any_of_core(topo->present[word] & ~st->idle[word],
-				       shift), shift) & topo->present[word];
+	return whole_cores(any_of_core(topo->present[word] &
+				       ~st->word[word].idle, shift), shift) &
+	       topo->present[word];
 #else
 	return real_word_shared_threads(topo, st, word);
 #endif

@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/* The kernel's word, for tables that are the kernel's too. */
+#define __maybe_unused	__attribute__((unused))
+
 /* Begins a test; the one before it, if any, is counted. */
 __attribute__((format(printf, 1, 2)))
 void test_begin(const char *fmt, ...);

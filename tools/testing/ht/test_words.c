@@ -53,7 +53,7 @@ static void test_free(void)
 	CHECK_WORD(free_cores(), 0);
 	test_begin("free cores: absent slots do not count, whatever they say");
 	set_up(M_MIXED, "");
-	bench.idle[0] = ~(ht_u64)0;
+	bench.word[0].idle = ~(ht_u64)0;
 	CHECK_WORD(free_cores(), 0x5);
 }
 
