@@ -114,8 +114,10 @@ def _quote(value):
     return value.replace(",", ",,")
 
 
-def parameters(topology, panic_on_warn, extra):
+def parameters(topology, panic_on_warn, icount, extra):
     words = list(PARAMETERS)
+    if icount:
+        words.append("tsc_early_khz=1000000")
     if panic_on_warn:
         words.append("panic_on_warn=1")
     if topology.renumbered:
@@ -150,13 +152,17 @@ def command(options, topology, files, fds):
     machine = ["q35", "smm=off", "sata=off", *topology.machine_properties()]
     cpu = [model, CPU_FLAGS, *topology.cpu_properties()]
     argv = [options.qemu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-            "-machine", ",".join(machine), "-accel", "tcg,thread=multi,tb-size=256",
+            "-machine", ",".join(machine),
+            "-accel", f"tcg,thread={'single' if options.icount else 'multi'},tb-size=256",
             "-cpu", ",".join(cpu), "-smp", topology.smp_argument(),
             "-m", f"{options.mem}M", "-rtc", "base=utc,clock=vm",
             "-kernel", options.kernel, "-initrd", files["initrd"],
-            "-append", parameters(topology, options.panic_on_warn, options.append),
+            "-append", parameters(topology, options.panic_on_warn, options.icount,
+                                  options.append),
             "-chardev", f"file,id=console,path={_quote(files['console'])}",
             "-serial", "chardev:console"]
+    if options.icount:
+        argv += ["-icount", "shift=0,sleep=off"]
     if "madt" in files:
         argv += ["-acpitable", f"file={_quote(files['madt'])}"]
     argv += topology.firmware_arguments() + topology.device_arguments(model)
