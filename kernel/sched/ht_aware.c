@@ -148,13 +148,11 @@ static void yield_task_ht(struct rq *rq)
 
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 {
-	struct ht_queue *q = &rq->ht.queue;
-
 	if (test_tsk_need_resched(rq->curr))
 		return;
 
 	update_curr_ht(rq);
-	if (ht_queue_pick(q, false) != q->curr)
+	if (ht_queue_preempts(&rq->ht.queue, &p->ht))
 		resched_curr(rq);
 }
 
@@ -189,7 +187,8 @@ static void put_prev_task_ht(struct rq *rq, struct task_struct *p,
 			     struct task_struct *next)
 {
 	update_curr_ht(rq);
-	update_load_avg(rq, true);
+	if (!next || !task_on_ht(next))
+		update_load_avg(rq, true);
 	ht_queue_put_curr(&rq->ht.queue);
 	ht_bits_update(rq);
 
@@ -201,7 +200,9 @@ static void set_next_task_ht(struct rq *rq, struct task_struct *p, bool first)
 {
 	p->se.exec_start = rq_clock_task(rq);
 	ht_queue_set_curr(&rq->ht.queue, &p->ht);
-	update_load_avg(rq, false);
+	/* From one task of the class to the next it runs on: the tick sees it. */
+	if (!task_on_ht(rq->curr))
+		update_load_avg(rq, false);
 	ht_bits_update(rq);
 
 	/* Set anew: its affinity, class or group changed while it runs. */
