@@ -312,7 +312,7 @@ static void open_case(struct ht_judge *j, const struct ht_topo *topo,
 		     domain_of(j, req->prev_cpu) == domain_of(j, j->home);
 	if (prev_known && j->home != req->origin_cpu)
 		j->from = req->prev_cpu;
-	if (req->kind != HT_KIND_WAKEUP)
+	if (req->kind != HT_KIND_WAKEUP && req->kind != HT_KIND_SYNC)
 		j->base = j->from;
 	else if (prev_known)
 		j->base = req->prev_cpu;

@@ -14,9 +14,10 @@
  *
  * With it off all threads are equal: 3, 5 with prev's siblings among them, 6.
  *
- * A wakeup returns to prev. Every other kind is measured from where the task's
- * data is now (the parent, the waker): there rules 3 and 4 are about that CPU,
- * and prev wins only against CPUs that are no nearer.
+ * A wakeup returns to prev, and so does a sync wakeup: what it measures from
+ * the waker is how near the CPUs of rules 2 and 5 are. Every other kind begins
+ * where the task's data is now (a child's at the parent): there rules 3 and 4
+ * are about that CPU, and prev wins only against CPUs that are no nearer.
  *
  * What holds for every verdict: the CPU is allowed and, unless the task had no
  * choice (HT_WHY_PINNED, HT_WHY_NO_TOPOLOGY), it has a thread in the snapshot
@@ -563,6 +564,11 @@ static bool rule_wait(const struct ht_search *s, struct ht_verdict *v)
 					 HT_WHY_SHORTEST_WAIT);
 }
 
+static bool returns_to_prev(enum ht_kind kind)
+{
+	return kind == HT_KIND_WAKEUP || kind == HT_KIND_SYNC;
+}
+
 /*
  * Find out where to search from. The root domain is that of a CPU the task may
  * use; distance may be measured from one that it may not use (any more).
@@ -588,7 +594,7 @@ static bool set_out(struct ht_search *s)
 	/* Neither is allowed: the task's data is still nearest to prev. */
 	if (s->home != origin && prev != HT_NONE)
 		s->from = prev;
-	s->base = s->req->kind == HT_KIND_WAKEUP ? prev : s->from;
+	s->base = returns_to_prev(s->req->kind) ? prev : s->from;
 	s->prev = slot_allowed(s, prev) ? prev : HT_NONE;
 	s->self = s->req->prev_is_self ? prev : HT_NONE;
 	return true;

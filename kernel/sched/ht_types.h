@@ -136,7 +136,7 @@ struct ht_state {
 /* Why a task is being placed. */
 enum ht_kind {
 	HT_KIND_WAKEUP,		/* distance from the CPU it last ran on */
-	HT_KIND_SYNC,		/* wakeup, the waker is about to sleep: from the waker */
+	HT_KIND_SYNC,		/* the waker is about to sleep: from the waker */
 	HT_KIND_FORK,		/* new task: from the parent */
 	HT_KIND_EXEC,		/* running task with nothing in cache */
 	HT_KIND_AFFINITY,	/* its CPU is no longer allowed */

@@ -97,11 +97,21 @@ static void tell(struct lie *lie, const struct ht_topo *topo,
 #ifdef HT_MUTANT_SMT_ALWAYS
 	lie->req.smt = true;
 #endif
-#ifdef HT_MUTANT_SYNC_AS_WAKEUP
-	lie->req.kind = HT_KIND_WAKEUP;
+#ifdef HT_MUTANT_SYNC_FROM_PREV
+	if (req->kind == HT_KIND_SYNC)
+		lie->req.origin_cpu = req->prev_cpu;
 #endif
-#ifdef HT_MUTANT_WAKEUP_AS_SYNC
-	lie->req.kind = HT_KIND_SYNC;
+#ifdef HT_MUTANT_SYNC_AS_FORK
+	if (req->kind == HT_KIND_SYNC)
+		lie->req.kind = HT_KIND_FORK;
+#endif
+#ifdef HT_MUTANT_FORK_AS_WAKEUP
+	if (req->kind == HT_KIND_FORK)
+		lie->req.kind = HT_KIND_WAKEUP;
+#endif
+#ifdef HT_MUTANT_WAKEUP_AS_FORK
+	if (req->kind == HT_KIND_WAKEUP)
+		lie->req.kind = HT_KIND_FORK;
 #endif
 #ifdef HT_MUTANT_ORIGIN_IGNORED
 	lie->req.origin_cpu = lie->req.prev_cpu;
