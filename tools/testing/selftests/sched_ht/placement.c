@@ -4,8 +4,8 @@
  *
  * The rule, in this order: the previous CPU if its core is wholly idle; the
  * nearest wholly idle core; the previous CPU if idle; its idle sibling; the
- * nearest other idle thread; the shortest wait. Sync wakeups and forks measure
- * from the waker and start with the nearest idle core.
+ * nearest other idle thread; the shortest wait. What is nearest, sync wakeups and
+ * forks measure from the waker; a child has no previous CPU but its parent's.
  *
  * A scene is a set of pinned hogs, the first of them this process itself so
  * that waking costs no other CPU, and a sleeper T with a previous CPU and a
@@ -74,8 +74,7 @@ static ht_mask nearest(ht_mask candidates, int origin)
 	return best;
 }
 
-static ht_mask rule(ht_mask busy, int prev, int origin, ht_mask allowed,
-		    bool from_origin)
+static ht_mask rule(ht_mask busy, int prev, int origin, ht_mask allowed)
 {
 	ht_mask free = 0, idle, near;
 	int cpu;
@@ -85,18 +84,16 @@ static ht_mask rule(ht_mask busy, int prev, int origin, ht_mask allowed,
 	ht_for_each_cpu(cpu, idle)
 		if (core_free(busy, cpu))
 			free |= HT_CPU(cpu);
-	if (!from_origin && ht_has(free, prev))
+	if (ht_has(free, prev))
 		return HT_CPU(prev);
 	if (!ht_has(allowed, origin))
 		return free ? free : idle ? idle : allowed;
-	if (free) {
-		near = nearest(free, origin);
-		/* In prev's own core its own thread is the warm one. */
-		return ht_has(near, prev) && from_origin ?
-			near & ~(topo.core_of[prev] & ~HT_CPU(prev)) : near;
-	}
-	if (ht_has(idle, origin))
-		return HT_CPU(origin);
+	if (free)
+		return nearest(free, origin);
+	if (ht_has(idle, prev))
+		return HT_CPU(prev);
+	if (idle & topo.core_of[prev])
+		return idle & topo.core_of[prev];
 	near = nearest(idle, origin);
 	return near ? near : allowed;
 }
@@ -277,7 +274,7 @@ static void play_by_rule(const char *what, ht_mask hogs, int prev,
 		.weak_cpu = -1, .prev = prev, .allowed = allowed, .sync = sync,
 	};
 
-	sc.expect = rule(hogs, prev, sync ? ht_first(hogs) : prev, allowed, sync);
+	sc.expect = rule(hogs, prev, sync ? ht_first(hogs) : prev, allowed);
 	play(&sc);
 }
 
@@ -318,7 +315,7 @@ TEST(beside_busy, "rule 2: not beside a busy thread while a core is idle")
 	sc.hogs = HT_CPU(ht_first(topo.core[core]));
 	sc.prev = ht_topo_sibling(&topo, ht_first(sc.hogs));
 	sc.allowed = topo.usable;
-	sc.expect = rule(sc.hogs, sc.prev, sc.prev, sc.allowed, false);
+	sc.expect = rule(sc.hogs, sc.prev, sc.prev, sc.allowed);
 	for (int i = 0; i < 3; i++) {
 		sc.hog_policy = policies[i];
 		play(&sc);
@@ -388,7 +385,7 @@ TEST(masks, "only allowed threads count: second threads, single CPUs")
 		     topo.usable & ~topo.core_of[first], false);
 }
 
-TEST(sync_wakeup, "a sync wakeup takes the idle core nearest to the waker")
+TEST(sync_wakeup, "a sync wakeup returns to prev, or stays near the waker")
 {
 	setup();
 	ht_need_cpus(&topo, 2, 2);
@@ -428,7 +425,7 @@ TEST(smt_off, "sched_ht_smt=0: all threads are equal, prev stays if idle")
 	ht_sysctl_set("smt", 1);
 	ht_sysctl_set("unshare", 1);
 	sc.what = "smt on again";
-	sc.expect = rule(sc.hogs, second, second, topo.usable, false);
+	sc.expect = rule(sc.hogs, second, second, topo.usable);
 	if (topo.nr_cores > 1)
 		play(&sc);
 }
