@@ -65,6 +65,7 @@ BAD=(
 	# Not a kernel fault, but nothing that ran can be trusted
 	'invoked oom-killer|Out of memory: |oom-kill:'
 	'unregister_netdevice: waiting'
+	'lapic is not functional|APIC timer disabled|Marking TSC unstable'
 	'(^|\] *)not ok [0-9]|(EXPECTATION|ASSERTION) FAILED at'
 )
 
@@ -251,6 +252,8 @@ self_test_table()
 	bad DEBUG_LOCKS_WARN_ON(depth <= 0)
 	bad ODEBUG: free active (active state 0) object: 0 object type: timer_list
 	bad kmemleak: 3 new suspected memory leaks (see /sys/kernel/debug/kmemleak)
+	bad Clockevents: could not switch to one-shot mode: lapic is not functional.
+	bad tsc: Marking TSC unstable due to could not calculate TSC khz
 	bad unregister_netdevice: waiting for lo to become free. Usage count = 2
 	bad NOHZ tick-stop error: local softirq work is pending, handler #200!!!
 	bad irq 11: nobody cared (try booting with the "irqpoll" option)
@@ -283,6 +286,7 @@ self_test_table()
 	good Lock dependency validator: Copyright (c) 2006 Red Hat, Inc., Ingo Molnar
 	good ... MAX_LOCKDEP_SUBCLASSES:  8
 	good Spectre V2 : Vulnerable
+	good APIC calibration not consistent with PM-Timer: 158ms instead of 100ms
 	good BIOS bug: multiple APIC/MADT found, using 2
 	good workqueue: ht_work hogged CPU for >10000us 4 times, consider switching to WQ_UNBOUND
 	good perf: interrupt took too long (2505 > 2500), lowering kernel.perf_event_max_sample_rate

@@ -89,10 +89,13 @@ static void write_all(int fd, const char *data, size_t len)
 static void kmsg(const char *text)
 {
 	int fd = open("/dev/kmsg", O_WRONLY);
+	char line[1100];
 
 	if (fd < 0)
 		return;
-	dprintf(fd, "vm-init: %s\n", text);
+	/* One write is one record. */
+	snprintf(line, sizeof(line), "vm-init: %s\n", text);
+	write_all(fd, line, strlen(line));
 	close(fd);
 }
 
@@ -422,6 +425,12 @@ static void be_patient(void)
 {
 	put("/proc/sys/kernel/hung_task_timeout_secs", "600");
 	put("/proc/sys/kernel/watchdog_thresh", "60");
+}
+
+/* Each mount waits for RCU, seconds in all in a debug kernel. Only while booting. */
+static void hurry(bool on)
+{
+	put("/sys/kernel/rcu_expedited", on ? "1" : "0");
 }
 
 /* Topology, as the kernel sees it */
@@ -782,14 +791,15 @@ int main(void)
 	read_conf();
 	open_ports();
 	tell("hello");
+	hurry(true);
 	mount_root();
-	umount2("/sys", MNT_DETACH);
 	enter_root();
 	mount_system();
 	mount_cgroups();
 	mount_shares();
 	loopback_up();
 	be_patient();
+	hurry(false);
 	sethostname("ht-vm", 5);
 	tell_topology();
 	await("go");
