@@ -119,10 +119,9 @@ TEST(fixed_masks, "every migration and switch is within the task's fixed mask")
 	nr = 2 * ht_count(topo.usable);
 	for (int i = 0; i < nr; i++)
 		ht_task("ht-walk", SCHED_HT, 0, random_mask(&seed), walker_body);
-	ht_trace_start();
 	for (int i = 0; i < nr; i++)
-		ht_trace_mark("htmask %d %llx", ht_slot(i)->pid,
-			      (unsigned long long)ht_affinity(ht_slot(i)->pid));
+		ht_trace_mask(ht_slot(i)->pid, ht_affinity(ht_slot(i)->pid));
+	ht_trace_start();
 	ht_sleep_ms(1000 * ht_seconds(4));
 	finish(nr);
 }

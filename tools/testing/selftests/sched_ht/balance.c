@@ -98,12 +98,12 @@ TEST(even_queues, "hogs released from one CPU spread evenly")
 	setup();
 	cpus = ht_count(topo.usable);
 	nr = 3 * cpus;
-	ht_trace_start();
-	for (int i = 0; i < nr; i++)
+	for (int i = 0; i < nr; i++) {
 		hogs[i] = ht_hog("ht-hog", SCHED_HT, 0,
 				 HT_CPU(ht_first(topo.usable)));
-	for (int i = 0; i < nr; i++)
-		ht_trace_mark("htmask %d 0", ht_slot(hogs[i])->pid);
+		ht_trace_mask(ht_slot(hogs[i])->pid, 0);
+	}
+	ht_trace_start();
 	for (int i = 0; i < nr; i++) {
 		ht_pin(ht_slot(hogs[i])->pid, topo.usable);
 		ht_trace_mark("htmask %d %llx", ht_slot(hogs[i])->pid,

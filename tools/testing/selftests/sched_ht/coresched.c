@@ -22,6 +22,7 @@ struct mates {
 	int pid[HT_MAX_TASKS];
 	int cookie[HT_MAX_TASKS];
 	int nr;
+	int ticks[HT_MAX_CPUS];	/* since a thread of its core switched */
 	unsigned long seen, together;
 };
 
@@ -33,15 +34,29 @@ static int cookie_of(const struct mates *m, int pid)
 	return 0;
 }
 
-/* At a tick both threads are past their switches. */
+static void switched(struct mates *m, int cpu)
+{
+	int thread;
+
+	ht_for_each_cpu(thread, topo.core_of[cpu])
+		m->ticks[thread] = 0;
+}
+
+/*
+ * Threads do not switch in one instant. But with two ticks handled by each
+ * since then, both have done what they had to.
+ */
 static void observe(const struct ht_event *ev, const struct ht_replay *replay,
 		    void *data)
 {
 	struct mates *m = data;
 	int mine, other;
 
+	if (ev->type == HT_EV_SWITCH)
+		switched(m, ev->cpu);
 	if (ev->type != HT_EV_TICK)
 		return;
+	m->ticks[ev->cpu]++;
 	mine = cookie_of(m, replay->curr[ev->cpu]);
 	if (!mine)
 		return;
@@ -49,7 +64,8 @@ static void observe(const struct ht_event *ev, const struct ht_replay *replay,
 	ht_for_each_cpu(other, topo.core_of[ev->cpu] & ~HT_CPU(ev->cpu)) {
 		int cookie = cookie_of(m, replay->curr[other]);
 
-		m->together += cookie && cookie != mine;
+		m->together += cookie && cookie != mine && m->ticks[other] > 2 &&
+			       m->ticks[ev->cpu] > 2;
 	}
 }
 
@@ -68,6 +84,7 @@ static void run_cookies(int policy_a, int policy_b, ht_mask mask)
 	int policies[] = { policy_a, policy_b };
 	static struct mates m;
 	struct ht_audit audit;
+	uint64_t longest = 0;
 
 	memset(&m, 0, sizeof(m));
 	ht_trace_start();
@@ -84,16 +101,29 @@ static void run_cookies(int policy_a, int policy_b, ht_mask mask)
 	}
 	for (unsigned int i = 0; i < ht_seconds(2); i++) {
 		ht_sleep_ms(1000);
-		for (int n = 0; n < m.nr; n++)
+		for (int n = 0; n < m.nr; n++) {
+			uint64_t start = ht_now();
+
 			EXPECT(ht_advances(n), "task %d stands still", n);
+			if (ht_now() - start > longest)
+				longest = ht_now() - start;
+		}
 	}
 	ht_trace_stop();
 	ht_trace_replay(&topo, &audit, observe, &m);
-	ht_note("%lu ticks seen, %lu with two cookies on a core", m.seen,
-		m.together);
-	/* A tick may fall between the two switches of a core. */
-	EXPECT(m.together * 20 <= m.seen, "%lu of %lu ticks", m.together, m.seen);
+	ht_note("%lu ticks seen, %lu with two cookies on a core, longest wait %llu ms",
+		m.seen, m.together,
+		(unsigned long long)(longest / HT_NSEC_PER_MSEC));
+	EXPECT(!m.together, "%lu of %lu ticks", m.together, m.seen);
 	ht_kill_all();
+}
+
+/* What the machine and the fair class do: to compare with. */
+TEST(cookies_fair, "two cookies of fair tasks on one core")
+{
+	need_core_sched();
+	run_cookies(SCHED_OTHER, SCHED_OTHER,
+		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable);
 }
 
 TEST(cookies_ht, "two cookies of HT tasks on one core")

@@ -93,8 +93,6 @@ static void visit_all_cpus(void)
 void ht_trace_start(void)
 {
 	ht_need_trace();
-	memset(tasks, 0, sizeof(tasks));
-	nr_ht_pids = 0;
 	ht_write(TRACEFS "/tracing_on", "0");
 	ht_write(TRACEFS "/current_tracer", "nop");
 	ht_write(TRACEFS "/events/enable", "0");
@@ -623,6 +621,8 @@ void ht_trace_replay(const struct ht_topo *topo, struct ht_audit *audit,
 	for (int i = 0; i < 8; i++)
 		audit->mistakes += m.suspect[i].open;
 	audit->lost = lost_events(topo);
+	memset(tasks, 0, sizeof(tasks));
+	nr_ht_pids = 0;
 	free(line);
 	fclose(trace);
 	if (save)

@@ -83,6 +83,7 @@ void ht_trace_start(void);
  */
 void ht_trace_mark(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 void ht_trace_stop(void);
+/* The same without a mark: how things are when the trace starts. */
 void ht_trace_mask(int pid, ht_mask mask);
 void ht_trace_replay(const struct ht_topo *topo, struct ht_audit *audit,
 		     ht_event_fn fn, void *data);

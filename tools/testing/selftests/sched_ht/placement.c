@@ -709,6 +709,7 @@ TEST(affinity_path, "a running task whose CPU is taken away finds an idle core")
 	ht_pin(0, HT_CPU(first));
 	ht_hog("nh-hog", SCHED_OTHER, 0, HT_CPU(first));
 	index = ht_hog("ht-T", SCHED_HT, 0, HT_CPU(ht_first(topo.core[1])));
+	ht_trace_mask(ht_slot(index)->pid, 0);
 	ht_trace_start();
 	for (unsigned int i = 0; i < ht_rounds(10); i++) {
 		int core = 1 + i % (topo.nr_cores - 1);

@@ -68,6 +68,8 @@ static void released(int nice_b, int policy_b)
 	hogs[0] = ht_hog("ht-A", SCHED_HT, 0, HT_CPU(first));
 	hogs[1] = ht_hog(policy_b == SCHED_HT ? "ht-B" : "nh-B", policy_b,
 			 nice_b, HT_CPU(second));
+	for (int n = 0; n < 2; n++)
+		ht_trace_mask(ht_slot(hogs[n])->pid, 0);
 	ht_inv2_reset();
 	ht_trace_start();
 	for (unsigned int i = 0; i < rounds && !ht_failed(); i++) {
@@ -152,11 +154,11 @@ TEST(not_allowed, "un-sharing respects masks: nobody leaves, nothing is counted"
 	ht_pin(0, HT_CPU(first));
 	hogs[0] = ht_hog("ht-A", SCHED_HT, 0, HT_CPU(first) | HT_CPU(second));
 	hogs[1] = ht_hog("ht-B", SCHED_HT, 0, HT_CPU(first) | HT_CPU(second));
+	for (int i = 0; i < 2; i++)
+		ht_trace_mask(ht_slot(hogs[i])->pid,
+			      HT_CPU(first) | HT_CPU(second));
 	ht_inv2_reset();
 	ht_trace_start();
-	for (int i = 0; i < 2; i++)
-		ht_trace_mark("htmask %d %llx", ht_slot(hogs[i])->pid,
-			      HT_CPU(first) | HT_CPU(second));
 	ht_wait_cpu_ns(hogs, 2, 100 * ht_tick_ns());
 	finish(&audit);
 	EXPECT(!audit.outside, "%lu moves outside the core", audit.outside);
