@@ -111,8 +111,10 @@ static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 
 	ht_queue_add(&rq->ht.queue, &p->ht, weight, ht_slice_ns(p),
 		     flags & ENQUEUE_INITIAL);
+	rq->ht.nr_pinned += p->nr_cpus_allowed == 1;
 	add_nr_running(rq, 1);
-	ht_share_charge(rq, rq->curr);
+	if (rq->ht.queue.nr == 1)
+		ht_share_charge(rq, rq->curr);
 	ht_bits_update(rq);
 	cpufreq_update_util(rq, 0);
 }
@@ -128,8 +130,10 @@ static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 
 	ht_queue_del(&rq->ht.queue, &p->ht, !(flags & DEQUEUE_SLEEP),
 		     ht_slice_ns(p));
+	rq->ht.nr_pinned -= p->nr_cpus_allowed == 1;
 	sub_nr_running(rq, 1);
-	ht_share_charge(rq, rq->curr);
+	if (!rq->ht.queue.nr)
+		ht_share_charge(rq, rq->curr);
 	ht_bits_update(rq);
 	/* It was claimed for this task, and goes on being idle without it. */
 	if (rq->ht.bits & HT_BIT_IDLE)
@@ -148,11 +152,19 @@ static void yield_task_ht(struct rq *rq)
 
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 {
+	struct ht_queue *q = &rq->ht.queue;
+
 	if (test_tsk_need_resched(rq->curr))
 		return;
 
 	update_curr_ht(rq);
-	if (ht_queue_preempts(&rq->ht.queue, &p->ht))
+	/*
+	 * A waker that is about to sleep hands over at once, if the woken task
+	 * is owed anything: the switch comes anyway, and by the time the waker
+	 * gets on, what it would have slept for may be there.
+	 */
+	if (ht_queue_pick(q, false) != q->curr ||
+	    ((flags & WF_SYNC) && ht_queue_lag(q, &p->ht) >= 0))
 		resched_curr(rq);
 }
 
@@ -160,8 +172,7 @@ static int balance_ht(struct rq *rq, struct task_struct *prev,
 		      struct rq_flags *rf)
 {
 	ht_balance(rq, rf);
-	ht_share_charge(rq, rq->curr);
-	ht_share_decide(rq);
+	ht_share_update(rq);
 
 	if (sched_stop_runnable(rq) || sched_dl_runnable(rq) ||
 	    sched_rt_runnable(rq))
@@ -183,14 +194,34 @@ static struct task_struct *pick_task_ht(struct rq *rq)
 	return se ? ht_task_of(se) : NULL;
 }
 
+/*
+ * Nothing but SCHED_HT tasks is runnable here, none is about to leave or to be
+ * pushed: neither balancing nor other classes have to be asked.
+ */
+struct task_struct *__ht_pick_fast(struct rq *rq)
+{
+	struct task_struct *p;
+
+	if (!rq->ht.queue.nr || rq->nr_running != rq->ht.queue.nr ||
+	    rq->ht.want_push || ht_curr_leaves(rq) || ht_nr_ext(rq))
+		return NULL;
+
+	p = ht_task_of(ht_queue_pick(&rq->ht.queue, false));
+	put_prev_set_next_task(rq, rq->donor, p);
+
+	return p;
+}
+
 static void put_prev_task_ht(struct rq *rq, struct task_struct *p,
 			     struct task_struct *next)
 {
 	update_curr_ht(rq);
-	if (!next || !task_on_ht(next))
-		update_load_avg(rq, true);
 	ht_queue_put_curr(&rq->ht.queue);
-	ht_bits_update(rq);
+	/* From one task of the class to the next it runs on: the tick sees it. */
+	if (!next || !task_on_ht(next)) {
+		update_load_avg(rq, true);
+		ht_bits_update(rq);
+	}
 
 	if (p->ht.push_cpu >= 0 && p->ht.on_rq && next)
 		ht_queue_push(rq, p);
@@ -200,7 +231,6 @@ static void set_next_task_ht(struct rq *rq, struct task_struct *p, bool first)
 {
 	p->se.exec_start = rq_clock_task(rq);
 	ht_queue_set_curr(&rq->ht.queue, &p->ht);
-	/* From one task of the class to the next it runs on: the tick sees it. */
 	if (!task_on_ht(rq->curr))
 		update_load_avg(rq, false);
 	ht_bits_update(rq);

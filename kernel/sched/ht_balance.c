@@ -549,7 +549,7 @@ void ht_push_waiting(struct rq *rq)
 
 	/* A SCHED_HT task waits since another class took the CPU. */
 	ht_bits_update(rq);
-	if (!snap || !ht_nr_waiting(rq))
+	if (!snap || ht_nr_waiting(rq) <= rq->ht.nr_pinned)
 		return;
 	if (!some_thread_is_idle(snap) &&
 	    time_before(jiffies, rq->ht.rover_tick))

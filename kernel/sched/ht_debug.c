@@ -237,6 +237,9 @@ struct still_words {
 
 static DEFINE_PER_CPU(struct still_words, still_words);
 
+/* Written by debugfs: off for those who count what a wakeup costs. */
+static bool check_decisions = true;
+
 /**
  * ht_debug_snap() - is a new snapshot valid?
  * @snap: snapshot, not published yet
@@ -266,7 +269,8 @@ void ht_debug_select(const struct ht_snap *snap, const struct ht_request *req)
 
 	lockdep_assert_irqs_disabled();
 
-	if (nr > HT_CHECK_WORDS || ht_fault(HT_FAULT_IGNORE_AFFINITY))
+	if (!READ_ONCE(check_decisions) || nr > HT_CHECK_WORDS ||
+	    ht_fault(HT_FAULT_IGNORE_AFFINITY))
 		return;
 
 	for (i = 0; i < nr; i++) {
@@ -391,6 +395,7 @@ static const struct file_operations inv2_fops = {
 static void __init debug_files(struct dentry *dir)
 {
 	debugfs_create_file("fault", 0600, dir, NULL, &fault_fops);
+	debugfs_create_bool("check", 0600, dir, &check_decisions);
 	debugfs_create_file("inv2", 0600, dir, NULL, &inv2_fops);
 }
 #else

@@ -26,6 +26,7 @@ void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 		       struct task_struct *next);
 void __ht_sched_tick(struct rq *rq);
 void __ht_wakeup_low(struct rq *rq, struct task_struct *p);
+struct task_struct *__ht_pick_fast(struct rq *rq);
 struct task_struct *__ht_pick_again(struct rq *rq, struct task_struct *idle);
 bool __ht_can_stop_tick(struct rq *rq);
 unsigned long __ht_fair_capacity(struct rq *rq, unsigned long capacity);
@@ -78,6 +79,12 @@ static inline void ht_wakeup_low(struct rq *rq, struct task_struct *p)
 {
 	if (ht_active())
 		__ht_wakeup_low(rq, p);
+}
+
+/* Return: the next task, already set, if only SCHED_HT tasks are runnable. */
+static inline struct task_struct *ht_pick_fast(struct rq *rq)
+{
+	return ht_active() ? __ht_pick_fast(rq) : NULL;
 }
 
 /* Before the idle task is accepted: does a SCHED_HT task wait (INV-3)? */
@@ -178,6 +185,7 @@ static inline void ht_sched_switch(struct rq *rq, struct task_struct *prev,
 				   struct task_struct *next) { }
 static inline void ht_sched_tick(struct rq *rq) { }
 static inline void ht_wakeup_low(struct rq *rq, struct task_struct *p) { }
+static inline struct task_struct *ht_pick_fast(struct rq *rq) { return NULL; }
 static inline struct task_struct *ht_pick_again(struct rq *rq,
 						struct task_struct *p)
 {

@@ -107,8 +107,11 @@ void ht_bits_update(struct rq *rq)
 
 	if (rq->ht.queue.curr && rq->ht.queue.curr->on_rq)
 		bits |= HT_BIT_RUN;
-	/* A task queued on an idle CPU is about to run, not waiting. */
-	if (ht_nr_waiting(rq) && !(bits & HT_BIT_IDLE))
+	/*
+	 * A task queued on an idle CPU is about to run, not waiting, and one
+	 * that is pinned waits for nobody else.
+	 */
+	if (ht_nr_waiting(rq) > rq->ht.nr_pinned && !(bits & HT_BIT_IDLE))
 		bits |= HT_BIT_WAIT;
 
 	set_bits(rq, bits);
@@ -144,7 +147,7 @@ void ht_bits_sync(struct rq *rq, struct ht_snap *snap)
 	rq->ht.bits = rq->curr == rq->idle ? HT_BIT_IDLE : 0;
 	if (rq->ht.queue.curr && rq->ht.queue.curr->on_rq)
 		rq->ht.bits |= HT_BIT_RUN;
-	if (ht_nr_waiting(rq) && rq->curr != rq->idle)
+	if (ht_nr_waiting(rq) > rq->ht.nr_pinned && rq->curr != rq->idle)
 		rq->ht.bits |= HT_BIT_WAIT;
 
 	if (slot != HT_NONE)

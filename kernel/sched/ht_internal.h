@@ -175,13 +175,12 @@ void ht_queue_set_curr(struct ht_queue *q, struct sched_ht_entity *se);
 void ht_queue_put_curr(struct ht_queue *q);
 bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns);
 void ht_queue_yield(struct ht_queue *q, u64 slice_ns);
-bool ht_queue_preempts(const struct ht_queue *q,
-		       const struct sched_ht_entity *se);
 struct sched_ht_entity *ht_queue_pick(struct ht_queue *q, bool skip_curr);
 s64 ht_queue_lag(const struct ht_queue *q, const struct sched_ht_entity *se);
 
 /* ht_share.c */
 void ht_share_charge(struct rq *rq, struct task_struct *ran);
+void ht_share_update(struct rq *rq);
 void ht_share_decide(struct rq *rq);
 void ht_share_yield(struct rq *rq);
 bool ht_share_is_low_turn(struct rq *rq);

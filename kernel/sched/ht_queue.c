@@ -294,21 +294,6 @@ void ht_queue_yield(struct ht_queue *q, u64 slice_ns)
 	q->curr->deadline += to_virtual(slice_ns, q->curr->weight);
 }
 
-/**
- * ht_queue_preempts() - is a woken entity to run at once?
- * @q: queue with a running entity
- * @se: entity that was just queued
- *
- * Only with an earlier deadline. That the running one has had more than its
- * part is no reason to cut its request short: it is as good as served, and a
- * waker would lose the CPU just before it goes to sleep.
- */
-bool ht_queue_preempts(const struct ht_queue *q,
-		       const struct sched_ht_entity *se)
-{
-	return deadline_before(se, q->curr) && vtime_eligible(q, se->vruntime);
-}
-
 static struct sched_ht_entity *tree_pick(struct ht_queue *q)
 {
 	struct rb_node *node = q->timeline.rb_root.rb_node;

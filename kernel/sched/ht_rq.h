@@ -53,6 +53,7 @@ struct ht_share {
  * @queue:       tasks of the class
  * @share:       proportional sharing with the classes below
  * @avg:         utilisation by the class, as avg_rt and avg_dl are
+ * @nr_pinned:   tasks in @queue that may run on this CPU only
  * @bits:        HT_BIT_*, what this CPU last wrote into the snapshot's words
  * @want_push:   the next balance shall look for a better CPU for a waiting task
  * @push_task:   task that @push_work is to push, with a reference
@@ -67,6 +68,7 @@ struct ht_rq {
 	struct ht_queue		queue;
 	struct ht_share		share;
 	struct sched_avg	avg;
+	unsigned int		nr_pinned;
 	unsigned int		bits;
 	bool			want_push;
 	struct task_struct	*push_task;

@@ -144,6 +144,27 @@ void ht_share_decide(struct rq *rq)
 	share->low_turn = low;
 }
 
+/* Does only one side have anything to run, and is nothing owed? */
+static bool nothing_to_share(struct rq *rq)
+{
+	const struct ht_share *share = &rq->ht.share;
+
+	return !share->contended && !share->lag_ns && !share->low_turn;
+}
+
+/**
+ * ht_share_update() - charge and decide, ahead of a pick
+ * @rq: run queue, its lock held and its clock updated
+ */
+void ht_share_update(struct rq *rq)
+{
+	if (nothing_to_share(rq) && !(rq->ht.queue.nr && ht_nr_low(rq)))
+		return;
+
+	ht_share_charge(rq, rq->curr);
+	ht_share_decide(rq);
+}
+
 /**
  * ht_share_yield() - a SCHED_HT task yields: to the low side as well
  * @rq: run queue, its lock held, its time charged
@@ -169,7 +190,10 @@ bool ht_share_is_low_turn(struct rq *rq)
 void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 		       struct task_struct *next)
 {
-	ht_share_charge(rq, prev);
+	if (nothing_to_share(rq))
+		rq->ht.share.stamp_ns = rq_clock_task(rq);
+	else
+		ht_share_charge(rq, prev);
 }
 
 /* Called at every tick of @rq, after that of the running task's class. */
