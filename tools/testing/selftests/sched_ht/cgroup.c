@@ -6,8 +6,10 @@
  * tasks without CAP_SYS_NICE. A task that gets there later becomes
  * SCHED_NORMAL with its nice value, and the kernel says so.
  *
- *	ht-selftest/		limit written here ...
- *	ht-selftest/mid/leaf	... holds for tasks here
+ *	ht-selftest/		limit written here, no tasks (as v2 wants it)
+ *	ht-selftest/side	tasks in a group with a CPU controller of its own
+ *	ht-selftest/mid		the same
+ *	ht-selftest/mid/leaf	tasks in a group without (v2)
  *	ht-selftest-free/	never limited
  */
 #include "ht_test.h"
@@ -22,14 +24,21 @@
 
 #define DIR_ROOT	"/tmp/ht-cgroup"
 #define DIR_TOP		DIR_ROOT "/ht-selftest"
+#define DIR_SIDE	DIR_TOP "/side"
 #define DIR_MID		DIR_TOP "/mid"
 #define DIR_LEAF	DIR_MID "/leaf"
 #define DIR_FREE	DIR_ROOT "/ht-selftest-free"
 #define USER_ID		1000
 
-static const char * const groups[] = { DIR_TOP, DIR_MID, DIR_LEAF, DIR_FREE };
+static const char * const groups[] = {
+	DIR_TOP, DIR_SIDE, DIR_MID, DIR_LEAF, DIR_FREE,
+};
 
 #define NR_GROUPS (sizeof(groups) / sizeof(*groups))
+/* Groups below the limit that hold tasks. */
+#define NR_LIMITED 3
+
+static const char * const limited[] = { DIR_SIDE, DIR_MID, DIR_LEAF };
 
 static int group_write(const char *dir, const char *file, const char *text)
 {
@@ -166,7 +175,7 @@ TEST(message, "the message names pid, comm and cgroup")
 	fd = kmsg_open();
 	if (fd < 0)
 		ht_skip("no /dev/kmsg");
-	REQUIRE(!move(pid, DIR_TOP), "%s", strerror(errno));
+	REQUIRE(!move(pid, DIR_SIDE), "%s", strerror(errno));
 	expect_policy(pid, SCHED_OTHER, 3, "moved");
 	EXPECT(kmsg_names(fd, pid, "ht-named", "ht-selftest"),
 	       "no such message");
@@ -175,14 +184,13 @@ TEST(message, "the message names pid, comm and cgroup")
 
 TEST(eperm_limited, "under a limit, SCHED_HT is EPERM even for root")
 {
-	static const char * const limited[] = { DIR_TOP, DIR_MID, DIR_LEAF };
 	int hog;
 	pid_t pid;
 
 	setup();
 	hog = ht_hog("nh-hog", SCHED_OTHER, 0, 0);
 	pid = ht_slot(hog)->pid;
-	for (int i = 0; i < 3; i++) {
+	for (int i = 0; i < NR_LIMITED; i++) {
 		REQUIRE(!move(pid, limited[i]), "%s", strerror(errno));
 		REQUIRE(!set_limit(DIR_TOP, true), "%s", strerror(errno));
 		EXPECT(ht_set(pid, SCHED_HT, 0) && errno == EPERM, "in %s",
@@ -199,7 +207,6 @@ TEST(eperm_limited, "under a limit, SCHED_HT is EPERM even for root")
 
 TEST(move_task, "moving into a limited group makes a task SCHED_NORMAL")
 {
-	static const char * const limited[] = { DIR_TOP, DIR_MID, DIR_LEAF };
 	int tasks[2];
 
 	setup();
@@ -228,14 +235,13 @@ TEST(move_task, "moving into a limited group makes a task SCHED_NORMAL")
 
 TEST(quota_write, "a limit written on any ancestor takes SCHED_HT from all below")
 {
-	static const char * const homes[] = { DIR_TOP, DIR_MID, DIR_LEAF };
 	int tasks[6];
 
 	setup();
 	for (int i = 0; i < 6; i++) {
 		tasks[i] = i % 2 ? ht_sleeper("ht-sleep", SCHED_HT, 1, 0) :
 				   ht_hog("ht-hog", SCHED_HT, 1, 0);
-		REQUIRE(!move(ht_slot(tasks[i])->pid, homes[i / 2]), "%s",
+		REQUIRE(!move(ht_slot(tasks[i])->pid, limited[i / 2]), "%s",
 			strerror(errno));
 		expect_policy(ht_slot(tasks[i])->pid, SCHED_HT, 1, "before");
 	}
@@ -243,7 +249,7 @@ TEST(quota_write, "a limit written on any ancestor takes SCHED_HT from all below
 		REQUIRE(!set_limit(DIR_TOP, true), "%s", strerror(errno));
 		for (int i = 0; i < 6; i++)
 			expect_policy(ht_slot(tasks[i])->pid, SCHED_OTHER, 1,
-				      homes[i / 2]);
+				      limited[i / 2]);
 		REQUIRE(!set_limit(DIR_TOP, false), "%s", strerror(errno));
 		for (int i = 0; i < 6; i++)
 			EXPECT(!ht_set(ht_slot(tasks[i])->pid, SCHED_HT, 1),
@@ -279,7 +285,7 @@ TEST(clone_into_cgroup, "a child born into a limited group is SCHED_NORMAL")
 	REQUIRE(!set_limit(DIR_TOP, true), "%s", strerror(errno));
 	REQUIRE(!ht_set(0, SCHED_HT, 2), "%s", strerror(errno));
 	for (unsigned int i = 0; i < ht_rounds(10); i++) {
-		pid = clone_into(i % 2 ? DIR_TOP : DIR_LEAF);
+		pid = clone_into(i % 2 ? DIR_SIDE : DIR_LEAF);
 		if (!pid)
 			_exit(ht_policy_of(0) != SCHED_OTHER || ht_nice_of(0) != 2);
 		REQUIRE(pid > 0, "clone3: %s", strerror(errno));
@@ -298,13 +304,13 @@ TEST(fork_race, "no child keeps SCHED_HT when the limit is written meanwhile")
 	char path[128], buf[4096];
 
 	setup();
-	snprintf(path, sizeof(path), DIR_TOP "/cgroup.procs");
+	snprintf(path, sizeof(path), DIR_SIDE "/cgroup.procs");
 	for (unsigned int i = 0; i < ht_rounds(20); i++) {
 		pid_t parent = fork();
 
 		if (!parent) {
 			setpgid(0, 0);
-			move(0, DIR_TOP);
+			move(0, DIR_SIDE);
 			ht_set(0, SCHED_HT, 0);
 			for (int n = 0; n < 25; n++)
 				if (!fork())
@@ -355,7 +361,7 @@ TEST(unprivileged, "without CAP_SYS_NICE, only in the root group")
 	setup();
 	EXPECT(user_asks(NULL, false) == 0, "in the root group");
 	EXPECT(user_asks(DIR_FREE, false) == EPERM, "in a group");
-	EXPECT(user_asks(DIR_TOP, false) == EPERM, "in another group");
+	EXPECT(user_asks(DIR_SIDE, false) == EPERM, "in another group");
 	/* With the capability the group does not matter. */
 	pid = ht_slot(ht_sleeper("nh-sleep", SCHED_OTHER, 0, 0))->pid;
 	REQUIRE(!move(pid, DIR_FREE), "%s", strerror(errno));
@@ -471,8 +477,9 @@ static void storm_move(struct ht_slot *slot)
 	uint64_t seed = 31 + getpid();
 
 	while (slot->command != HT_STOP) {
-		move(random_victim(&seed),
-		     groups[next_random(&seed) % NR_GROUPS]);
+		int to = next_random(&seed) % (NR_LIMITED + 1);
+
+		move(random_victim(&seed), to < NR_LIMITED ? limited[to] : DIR_FREE);
 		slot->count++;
 	}
 	for (;;)
@@ -539,12 +546,12 @@ TEST(storm, "fork, move, setattr and quota writes at once: nobody escapes")
 			ht_kill(storm[i]);
 		/* Whatever the state it left: now everything here is limited. */
 		REQUIRE(!set_limit(DIR_TOP, true), "%s", strerror(errno));
-		for (int i = 0; i < 3; i++)
-			expect_no_ht_below(groups[i]);
+		for (int i = 0; i < NR_LIMITED; i++)
+			expect_no_ht_below(limited[i]);
 		/* And it stays so while the victims fork on. */
 		ht_sleep_ms(50);
-		for (int i = 0; i < 3; i++)
-			expect_no_ht_below(groups[i]);
+		for (int i = 0; i < NR_LIMITED; i++)
+			expect_no_ht_below(limited[i]);
 		set_limit(DIR_TOP, false);
 	}
 	cleanup();
