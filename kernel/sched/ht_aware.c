@@ -150,6 +150,16 @@ static void yield_task_ht(struct rq *rq)
 	ht_share_yield(rq);
 }
 
+/*
+ * A waker that is about to sleep hands over at once, unless the woken task owes
+ * a part of a slice: the switch comes anyway, and by the time the waker gets on,
+ * what it would have slept for may be there.
+ */
+static bool hands_over(struct ht_queue *q, struct task_struct *p)
+{
+	return ht_queue_lag(q, &p->ht) >= -(s64)(ht_slice_ns(p) / 16);
+}
+
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 {
 	struct ht_queue *q = &rq->ht.queue;
@@ -158,13 +168,8 @@ static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 		return;
 
 	update_curr_ht(rq);
-	/*
-	 * A waker that is about to sleep hands over at once, if the woken task
-	 * is owed anything: the switch comes anyway, and by the time the waker
-	 * gets on, what it would have slept for may be there.
-	 */
 	if (ht_queue_pick(q, false) != q->curr ||
-	    ((flags & WF_SYNC) && ht_queue_lag(q, &p->ht) >= 0))
+	    ((flags & WF_SYNC) && hands_over(q, p)))
 		resched_curr(rq);
 }
 
@@ -311,12 +316,13 @@ static unsigned int get_rr_interval_ht(struct rq *rq, struct task_struct *p)
  * @a: task of SCHED_HT
  * @b: another, maybe of another CPU of the core
  *
- * Virtual times of two CPUs can't be compared, what each is owed can.
+ * Their queues chose them; between two queues neither virtual times nor lags
+ * can be compared, and a lag does not grow while its CPU is forced idle. How
+ * long ago they ran does grow by waiting, and a core's CPUs share their clock.
  */
 bool ht_prio_less(const struct task_struct *a, const struct task_struct *b)
 {
-	return ht_queue_lag(&task_rq(a)->ht.queue, &a->ht) <
-		ht_queue_lag(&task_rq(b)->ht.queue, &b->ht);
+	return (s64)(a->se.exec_start - b->se.exec_start) > 0;
 }
 
 DEFINE_SCHED_CLASS(ht) = {
