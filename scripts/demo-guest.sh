@@ -61,6 +61,8 @@ prepare_tracing()
 		     sched/sched_process_exit timer/hrtimer_expire_entry; do
 		echo 1 >$tracing/events/$event/enable
 	done
+	# not read by the report: it says why, to whoever reads the recording
+	[ ! -e $tracing/events/sched_ht ] || echo 1 >$tracing/events/sched_ht/enable
 }
 
 # The process says that it is there, waits for the barrier, and turns into
