@@ -496,11 +496,12 @@ void ht_inv2_reset(void)
 		ht_write("/sys/kernel/debug/sched_ht/inv2", "0\n");
 }
 
-long long ht_inv2_violations(void)
+/* The longest stretch; the kernel can't know that the host kept a CPU waiting. */
+long long ht_inv2_worst_ticks(void)
 {
 	if (!ht_debugfs())
 		return -1;
-	return named_number("/sys/kernel/debug/sched_ht/inv2", "violations");
+	return named_number("/sys/kernel/debug/sched_ht/inv2", "worst_ticks");
 }
 
 /* Topology */

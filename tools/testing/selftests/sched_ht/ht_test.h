@@ -161,7 +161,7 @@ long long ht_stat(const char *name);
 
 /* INV-2 as the kernel's own checker sees it: -1 without SCHED_HT_DEBUG. */
 void ht_inv2_reset(void);
-long long ht_inv2_violations(void);
+long long ht_inv2_worst_ticks(void);
 
 /* Topology, from sysfs */
 
