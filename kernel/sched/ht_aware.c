@@ -150,16 +150,6 @@ static void yield_task_ht(struct rq *rq)
 	ht_share_yield(rq);
 }
 
-/*
- * A waker that is about to sleep hands over at once, unless the woken task owes
- * a part of a slice: the switch comes anyway, and by the time the waker gets on,
- * what it would have slept for may be there.
- */
-static bool hands_over(struct ht_queue *q, struct task_struct *p)
-{
-	return ht_queue_lag(q, &p->ht) >= -(s64)(ht_slice_ns(p) / 16);
-}
-
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 {
 	struct ht_queue *q = &rq->ht.queue;
@@ -168,8 +158,15 @@ static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 		return;
 
 	update_curr_ht(rq);
-	if (ht_queue_pick(q, false) != q->curr ||
-	    ((flags & WF_SYNC) && hands_over(q, p)))
+	/*
+	 * A waker that is about to sleep hands over at once: the switch comes
+	 * anyway, and when the waker gets on, what it would have slept for may
+	 * be there.
+	 */
+	if ((flags & WF_SYNC) && current == rq->curr &&
+	    ht_queue_hand_over(q, &p->ht, ht_slice_ns(p)))
+		resched_curr(rq);
+	else if (ht_queue_pick(q, false) != q->curr)
 		resched_curr(rq);
 }
 

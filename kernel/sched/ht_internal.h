@@ -175,6 +175,8 @@ void ht_queue_set_curr(struct ht_queue *q, struct sched_ht_entity *se);
 void ht_queue_put_curr(struct ht_queue *q);
 bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns);
 void ht_queue_yield(struct ht_queue *q, u64 slice_ns);
+bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
+			u64 slice_ns);
 struct sched_ht_entity *ht_queue_pick(struct ht_queue *q, bool skip_curr);
 s64 ht_queue_lag(const struct ht_queue *q, const struct sched_ht_entity *se);
 

@@ -228,6 +228,8 @@ void ht_queue_del(struct ht_queue *q, struct sched_ht_entity *se,
 		se->deadline -= se->vruntime;
 	se->keep_deadline = keep_deadline;
 
+	if (q->next == se)
+		q->next = NULL;
 	if (q->curr != se)
 		tree_del(q, se);
 	sums_del(q, se);
@@ -244,6 +246,7 @@ void ht_queue_set_curr(struct ht_queue *q, struct sched_ht_entity *se)
 	if (se->on_rq)
 		tree_del(q, se);
 	q->curr = se;
+	q->next = NULL;
 }
 
 /**
@@ -322,6 +325,27 @@ static struct sched_ht_entity *tree_pick(struct ht_queue *q)
 }
 
 /**
+ * ht_queue_hand_over() - the running entity lets a certain one go first
+ * @q: queue with a running entity
+ * @se: queued entity
+ * @slice_ns: length of its requests
+ *
+ * Only one that owes less than a part of a slice, so that fairness does not
+ * suffer by more than that.
+ *
+ * Return: true if it goes first.
+ */
+bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
+			u64 slice_ns)
+{
+	if (ht_queue_lag(q, se) < -(s64)(slice_ns / 16))
+		return false;
+
+	q->next = se;
+	return true;
+}
+
+/**
  * ht_queue_pick() - which entity is to run
  * @q: queue; not changed
  * @skip_curr: leave out the running entity, it is about to be moved
@@ -334,6 +358,8 @@ struct sched_ht_entity *ht_queue_pick(struct ht_queue *q, bool skip_curr)
 	struct sched_ht_entity *curr = q->curr, *best;
 	struct rb_node *first;
 
+	if (q->next)
+		return q->next;
 	if (skip_curr || (curr && !curr->on_rq))
 		curr = NULL;
 

@@ -16,6 +16,7 @@
  * struct ht_queue - EEVDF queue of one CPU
  * @timeline:    queued entities by deadline, without the running one
  * @curr:        the running entity, NULL while another class runs
+ * @next:        entity that the running one hands over to, or NULL
  * @nr:          entities, @curr included
  * @weight:      sum of their weights
  * @base:        reference of the sums, in virtual ns
@@ -26,6 +27,7 @@
 struct ht_queue {
 	struct rb_root_cached	timeline;
 	struct sched_ht_entity	*curr;
+	struct sched_ht_entity	*next;
 	unsigned int		nr;
 	unsigned long		weight;
 	u64			base;
