@@ -6,8 +6,10 @@
 # Usage: demo-guest.sh OUT HTCTL REPETITIONS SECONDS [POLICY...]
 #
 # Under each policy (normal, ht) it runs `openssl speed rsa512` with 1, 2, 3 and
-# 4 processes at once, and REPETITIONS times with 2. The processes wait at a
-# barrier, so that they start together. For each run OUT/POLICY-N-RUN/ gets
+# 4 processes at once, and REPETITIONS times with 2; then REPETITIONS times with
+# 3, of which the one that has a core to itself is ended. The processes wait at a
+# barrier, so that they start together. For each run OUT/POLICY-N-RUN/ (N is
+# "leave" for the latter) gets
 #	rate.K      what process K printed (openssl's machine-readable form)
 #	pids        process ids of the processes, one a line
 #	trace.gz    the kernel's record of all switches and timer ticks
@@ -69,8 +71,8 @@ prepare_tracing()
 # openssl, so that its process id is known before it starts.
 worker()
 {
-	local policy=$1 index=$2 dir=$3
-	local command=(openssl speed -mr -elapsed -seconds "$seconds" rsa512)
+	local policy=$1 index=$2 dir=$3 length=$4
+	local command=(openssl speed -mr -elapsed -seconds "$length" rsa512)
 
 	[ "$policy" = normal ] || command=("$htctl" run -- "${command[@]}")
 	: >"$work/ready.$index"
@@ -90,35 +92,99 @@ wait_for_workers()
 	die "only $ready of $count processes reached the barrier in 30 s"
 }
 
-one_run()
+# start POLICY COUNT DIR SECONDS: the processes, and lifts the barrier; sets the
+# array pids
+start()
 {
-	local policy=$1 count=$2 run=$3
-	local dir=$out/$policy-$count-$run pids=() index status=0
+	local policy=$1 count=$2 dir=$3 length=$4 index
 
 	mkdir -p "$dir"
 	rm -f "$work"/ready.* "$work/barrier"
 	mkfifo "$work/barrier"
+	pids=()
 	for ((index = 1; index <= count; index++)); do
-		worker "$policy" "$index" "$dir" &
+		worker "$policy" "$index" "$dir" "$length" &
 		pids+=($!)
 	done
 	printf '%s\n' "${pids[@]}" >"$dir/pids"
 	wait_for_workers "$count"
 	sleep 0.3
-
 	echo >$tracing/trace
 	echo 1 >$tracing/tracing_on
 	exec 9>"$work/barrier"
-	for index in "${!pids[@]}"; do
-		wait "${pids[$index]}" || status=$?
+}
+
+# finish DIR: waits for the processes and keeps the recording; their status
+finish()
+{
+	local dir=$1 pid status=0
+
+	for pid in "${pids[@]}"; do
+		wait "$pid" || status=$?
 	done
 	echo 0 >$tracing/tracing_on
 	exec 9>&-
 	cat $tracing/trace | gzip -1 >"$dir/trace.gz"
-	[ $status -eq 0 ] || {
+	return $status
+}
+
+one_run()
+{
+	local policy=$1 count=$2 run=$3
+	local dir=$out/$policy-$count-$run
+
+	start "$policy" "$count" "$dir" "$seconds"
+	finish "$dir" || {
 		cat "$dir"/log.* >&2
-		die "$policy, $count processes, run $run: openssl ended with status $status"
+		die "$policy, $count processes, run $run: openssl failed"
 	}
+}
+
+# The core that process $1 was last seen on.
+core_of()
+{
+	local cpu siblings
+
+	cpu=$(cut -d' ' -f39 "/proc/$1/stat")
+	siblings=$(<"/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list")
+	echo "${siblings%%[-,]*}"
+}
+
+# The process that has a core to itself; nothing if there is none.
+lone_process()
+{
+	local pid core
+	local -A first=() many=()
+
+	for pid in "${pids[@]}"; do
+		core=$(core_of "$pid")
+		[ -z "${first[$core]:-}" ] || many[$core]=yes
+		first[$core]=$pid
+	done
+	for core in "${!first[@]}"; do
+		[ -n "${many[$core]:-}" ] || echo "${first[$core]}"
+	done
+}
+
+# Three run, and the one that has a core to itself ends: the other two share a
+# core while one idles until somebody moves one of them.
+leave_run()
+{
+	local policy=$1 run=$2
+	local dir=$out/$policy-leave-$run lone=''
+
+	# longer than it takes: they are ended
+	start "$policy" 3 "$dir" 60
+	for _ in $(seq 20); do
+		sleep 0.5
+		lone=$(lone_process)
+		[ -z "$lone" ] || break
+	done
+	[ -n "$lone" ] || die "$policy: three processes never took two cores in 10 s"
+	kill "$lone"
+	sleep 0.5
+	kill "${pids[@]}" 2>/dev/null || true
+	finish "$dir" 2>/dev/null || true
 }
 
 rates()
@@ -145,8 +211,22 @@ all_runs()
 	done
 }
 
+all_leave_runs()
+{
+	local run policy
+
+	for ((run = 1; run <= repetitions; run++)); do
+		for policy in "${policies[@]}"; do
+			leave_run "$policy" "$run"
+			printf '  %-6s one of three ends, run %d of %d\n' \
+				"$policy" "$run" "$repetitions"
+		done
+	done
+}
+
 trap 'rm -rf "$work"' EXIT
 require_clock
 describe_machine
 prepare_tracing
 all_runs
+all_leave_runs

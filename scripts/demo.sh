@@ -5,7 +5,8 @@
 #
 # Usage: demo.sh [-r REPETITIONS] [-s SECONDS] [-o DIR] [-k BZIMAGE] [-p POLICY]... [-n]
 #
-#	-r REPETITIONS	runs with 2 processes under each policy (default 10)
+#	-r REPETITIONS	runs with 2 processes, and of three of which one ends, under
+#			each policy (default 10)
 #	-s SECONDS	length of each phase of openssl speed (default 1)
 #	-o DIR		where results go (default out/demo)
 #	-k BZIMAGE	boot this kernel instead of building one
@@ -15,7 +16,8 @@
 # Installs what is missing (make deps), builds the kernel (make kernel), boots
 # it in QEMU with 2 cores of 2 threads, runs S1 (`openssl speed rsa512` with 1
 # to 4 processes) under SCHED_NORMAL and SCHED_HT, and prints for each run the
-# signing rates and whether two processes shared a core while the other idled.
+# signing rates and whether two processes shared a core while the other idled;
+# then what becomes of two that share a core when the other core's task ends.
 #
 # Environment: KVER, CONFIG as for make kernel.
 #
@@ -107,7 +109,7 @@ phases()
 
 measure()
 {
-	local runs=$((${#policies[@]} * (repetitions + 3)))
+	local runs=$((${#policies[@]} * (2 * repetitions + 3)))
 	local estimate=$((runs * ($(phases) * seconds + 4) / 60 + 1))
 
 	clear_out

@@ -385,6 +385,8 @@ test_report()
 {
 	expect 0 "report: kept" "$top/scripts/demo-report" --check "$here/report/kept"
 	says out "report: kept" '^SCHED_HT +2 +1 +1000 1001 +yes +3\.00 ms +1 '
+	says out "report: one leaves" '^SCHED_HT +ms: +4\.00$'
+	says out "report: one leaves" '^ +ticks: +1$'
 	expect 1 "report: broken" "$top/scripts/demo-report" --check "$here/report/broken"
 	says out "report: broken" '^SCHED_HT +2 +1 +1000 1001 +yes +15\.00 ms +3 +19\.0 ms'
 	says err "report: broken" 'shared a core for 3 ticks'
