@@ -240,6 +240,8 @@ static void set_next_task_ht(struct rq *rq, struct task_struct *p, bool first)
 	/* Set anew: its affinity, class or group changed while it runs. */
 	if (!first && p->ht.on_rq)
 		ht_unshare_self(rq, p, false);
+	else if (first && is_idle_task(rq->curr))
+		ht_start_beside(rq);
 }
 
 static int select_task_rq_ht(struct task_struct *p, int cpu, int flags)

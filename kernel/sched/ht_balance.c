@@ -15,8 +15,10 @@
  *                                                   running on the idle core
  *
  * Who flags: the CPU whose core became wholly idle, from a callback of its own
- * (ht_core_idle()); the task's own tick, affinity change or change of class
- * (ht_unshare_self()). A task is skipped by pick only if its callback can be
+ * (ht_core_idle()); the task's own start on a CPU that was idle, from another
+ * (ht_start_beside()); its tick, affinity change or change of class
+ * (ht_unshare_self()). That a thread becomes busy beside it is seen by its tick:
+ * most of what wakes up for a moment is gone by then. A task is skipped by pick only if its callback can be
  * queued, that is not while balance_push() empties the CPU; then it stays.
  *
  * Why nothing ping-pongs: let f be the number of cores with two or more busy
@@ -59,6 +61,7 @@ static void move_task(struct rq *src, struct rq *dst, struct task_struct *p,
 	lockdep_assert_rq_held(dst);
 
 	trace_sched_ht_migrate(p, cpu_of(src), cpu_of(dst), why);
+	p->ht.beside_tick = 0;
 	deactivate_task(src, p, 0);
 	set_task_cpu(p, cpu_of(dst));
 	activate_task(dst, p, 0);
@@ -210,6 +213,28 @@ void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick)
 		return;
 
 	flag(snap, rq, p, verdict.cpu, verdict.slot);
+}
+
+static void beside_callback(struct rq *rq)
+{
+	if (task_on_ht(rq->curr) && rq->curr->ht.on_rq)
+		ht_unshare_self(rq, rq->curr, false);
+}
+
+/**
+ * ht_start_beside() - a task of SCHED_HT begins to run on a CPU that was idle
+ * @rq: run queue, its lock held, switching to the task
+ *
+ * It was placed here when no core was free. If one is by now, it leaves: the
+ * core did not find it when it became idle, since it was not running yet.
+ */
+void ht_start_beside(struct rq *rq)
+{
+	struct ht_snap *snap = rcu_dereference_sched(ht_snap_read);
+
+	if (snap && unshare_enabled() && ht_beside_busy(snap, cpu_of(rq)))
+		queue_balance_callback(rq, &rq->ht.beside_work,
+				       beside_callback);
 }
 
 /* Threads of @word where a SCHED_HT task runs beside a busy thread. */
@@ -451,7 +476,7 @@ static int shorter_queue(struct rq *rq, struct task_struct *p)
 	u64 here = ht_wait_ns(rq), own = task_wait_ns(p);
 	struct ht_wait waits[HT_MAX_WAITS];
 	struct ht_snap *snap;
-	int i, nr, from, best = -1;
+	int i, nr, start, best = -1;
 	u64 least = here;
 
 	guard(rcu)();
@@ -460,8 +485,8 @@ static int shorter_queue(struct rq *rq, struct task_struct *p)
 		return -1;
 
 	/* A wide LLC is seen in parts, one after the other. */
-	from = cpumask_any_and_distribute(p->cpus_ptr, cpu_active_mask);
-	nr = from < nr_cpu_ids ? ht_find_waits(snap, p, from, waits) : 0;
+	start = cpumask_any_and_distribute(p->cpus_ptr, cpu_active_mask);
+	nr = ht_find_waits(snap, p, cpu_of(rq), start, waits);
 	for (i = 0; i < nr; i++) {
 		if (waits[i].wait_ns < least) {
 			least = waits[i].wait_ns;

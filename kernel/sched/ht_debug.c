@@ -299,10 +299,12 @@ void ht_debug_select(const struct ht_snap *snap, const struct ht_request *req)
  * Written by the CPU concerned, summed and reset by readers.
  */
 struct inv2 {
-	u64	violations;
-	u64	excused;
-	u64	worst_ticks;
-	u64	total_ticks;
+	u64		violations;
+	u64		excused;
+	u64		worst_ticks;
+	u64		worst_ns;
+	u64		total_ns;
+	unsigned int	row;		/* ticks of the present task's stay */
 };
 
 static DEFINE_PER_CPU(struct inv2, ht_inv2);
@@ -318,23 +320,30 @@ static DEFINE_PER_CPU(struct inv2, ht_inv2);
 void ht_inv2_tick(struct rq *rq, struct task_struct *p, bool beside)
 {
 	struct inv2 *inv2 = per_cpu_ptr(&ht_inv2, cpu_of(rq));
+	u64 stay_ns;
 
 	if (!beside) {
 		p->ht.beside_tick = 0;
 		return;
 	}
-	if (!READ_ONCE(sysctl_sched_ht_unshare)) {
+	if (!READ_ONCE(sysctl_sched_ht_unshare) ||
+	    !READ_ONCE(sysctl_sched_ht_smt)) {
 		inv2->excused++;
 		return;
 	}
 
-	p->ht.beside_tick++;
-	if (p->ht.beside_tick <= INV2_TICKS)
+	if (!p->ht.beside_tick) {
+		p->ht.beside_tick = jiffies ?: 1;
+		inv2->row = 0;
+	}
+	if (++inv2->row <= INV2_TICKS)
 		return;
 
-	inv2->total_ticks++;
-	inv2->worst_ticks = max_t(u64, inv2->worst_ticks, p->ht.beside_tick);
-	if (p->ht.beside_tick == INV2_TICKS + 1)
+	stay_ns = jiffies_to_nsecs(jiffies - p->ht.beside_tick);
+	inv2->worst_ticks = max_t(u64, inv2->worst_ticks, inv2->row);
+	inv2->worst_ns = max(inv2->worst_ns, stay_ns);
+	inv2->total_ns += TICK_NSEC;
+	if (inv2->row == INV2_TICKS + 1)
 		inv2->violations++;
 }
 
@@ -348,15 +357,16 @@ static int inv2_show(struct seq_file *m, void *v)
 
 		sum.violations += READ_ONCE(inv2->violations);
 		sum.excused += READ_ONCE(inv2->excused);
-		sum.total_ticks += READ_ONCE(inv2->total_ticks);
+		sum.total_ns += READ_ONCE(inv2->total_ns);
+		sum.worst_ns = max(sum.worst_ns, READ_ONCE(inv2->worst_ns));
 		sum.worst_ticks = max(sum.worst_ticks,
 				      READ_ONCE(inv2->worst_ticks));
 	}
 
 	seq_printf(m, "violations %llu\n", sum.violations);
 	seq_printf(m, "worst_ticks %llu\n", sum.worst_ticks);
-	seq_printf(m, "worst_ns %llu\n", sum.worst_ticks * TICK_NSEC);
-	seq_printf(m, "total_ns %llu\n", sum.total_ticks * TICK_NSEC);
+	seq_printf(m, "worst_ns %llu\n", sum.worst_ns);
+	seq_printf(m, "total_ns %llu\n", sum.total_ns);
 	seq_printf(m, "excused %llu\n", sum.excused);
 
 	return 0;

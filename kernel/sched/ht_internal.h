@@ -204,14 +204,15 @@ int ht_place(struct task_struct *p, int prev_cpu, int origin_cpu,
 bool ht_place_free_core(struct ht_snap *snap, struct task_struct *p, int cpu,
 			struct ht_verdict *verdict);
 bool ht_task_may_use(struct task_struct *p, int cpu);
-int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int from_cpu,
-		  struct ht_wait *waits);
+int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
+		  int start_cpu, struct ht_wait *waits);
 u64 ht_wait_ns(struct rq *rq);
 
 /* ht_balance.c */
 void ht_balance_init(struct rq *rq);
 void ht_balance(struct rq *rq, struct rq_flags *rf);
 void ht_core_idle(struct rq *rq);
+void ht_start_beside(struct rq *rq);
 void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick);
 void ht_queue_push(struct rq *rq, struct task_struct *p);
 void ht_cancel_push(struct task_struct *p);

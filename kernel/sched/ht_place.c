@@ -95,35 +95,57 @@ static int add_llc_waits(const struct ht_topo *topo, const struct ht_llc *llc,
 	return nr;
 }
 
+static u32 slot_of(const struct ht_topo *topo, int cpu)
+{
+	return cpu < topo->nr_cpus ? topo->cpu_slot[cpu] : HT_NONE;
+}
+
+static u32 domain_of(const struct ht_topo *topo, u32 slot)
+{
+	return topo->llc[topo->word_llc[slot / HT_WORD_BITS]].domain;
+}
+
+/* Does @cpu take part in the snapshot, in the root domain of @home (INV-1)? */
+static bool in_reach(const struct ht_topo *topo, u32 home, int cpu)
+{
+	u32 slot = slot_of(topo, cpu);
+
+	return slot != HT_NONE &&
+		domain_of(topo, slot) == domain_of(topo, home);
+}
+
 /**
  * ht_find_waits() - a bounded sample of CPUs for the rule of the shortest wait
  * @snap: snapshot, read under RCU
  * @p: task, its affinity stable
- * @from_cpu: where to begin
+ * @cpu: where it is; the sample stays in its root domain
+ * @start_cpu: where to begin, @cpu if it is out of reach
  * @waits: HT_MAX_WAITS entries
  *
- * All allowed CPUs if they are few, otherwise the neighbourhood of @from_cpu:
+ * All allowed CPUs if they are few, otherwise the neighbourhood of @start_cpu:
  * its LLC, then nearer LLCs first.
  *
  * Return: entries filled.
  */
-int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int from_cpu,
-		  struct ht_wait *waits)
+int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
+		  int start_cpu, struct ht_wait *waits)
 {
 	const struct ht_topo *topo = &snap->topo;
-	u32 slot, llc, i;
-	int cpu, nr = 0, looks = HT_MAX_LOOKS;
+	u32 home = slot_of(topo, cpu), slot, llc, i;
+	int nr = 0, looks = HT_MAX_LOOKS;
+
+	if (home == HT_NONE)
+		return add_wait(p, cpu, waits, nr);
 
 	if (p->nr_cpus_allowed <= HT_MAX_WAITS) {
-		for_each_cpu(cpu, p->cpus_ptr)
-			nr = add_wait(p, cpu, waits, nr);
+		for_each_cpu(cpu, p->cpus_ptr) {
+			if (in_reach(topo, home, cpu))
+				nr = add_wait(p, cpu, waits, nr);
+		}
 		return nr;
 	}
 
-	slot = from_cpu < topo->nr_cpus ? topo->cpu_slot[from_cpu] : HT_NONE;
-	if (slot == HT_NONE)
-		return add_wait(p, from_cpu, waits, nr);
-
+	slot = in_reach(topo, home, start_cpu) ? slot_of(topo, start_cpu) : home;
 	llc = topo->word_llc[slot / HT_WORD_BITS];
 	for (i = 0; i < topo->nr_llcs && looks > 0; i++) {
 		u32 next = topo->llc_order[llc * topo->nr_llcs + i];
@@ -201,7 +223,8 @@ static int decide(struct ht_snap *snap, struct task_struct *p,
 		ht_debug_select(snap, req);
 		ht_policy_select(&snap->topo, &st, req, verdict);
 		if (verdict->why == HT_WHY_SHORTEST_WAIT && !req->nr_waits) {
-			req->nr_waits = ht_find_waits(snap, p, req->prev_cpu,
+			req->nr_waits = ht_find_waits(snap, p, verdict->cpu,
+						      req->prev_cpu,
 						      req->waits);
 			ht_policy_select(&snap->topo, &st, req, verdict);
 		}

@@ -60,6 +60,7 @@ struct ht_share {
  * @want_push:   the next balance shall look for a better CPU for a waiting task
  * @push_task:   task that @push_work is to push, with a reference
  * @push_work:   pushes it to its sched_ht_entity::push_cpu
+ * @beside_work: looks for a better core for a task that just started here
  * @idle_work:   looks for a task to take over when the core became idle
  * @rover_tick:  jiffies of the next look at queue imbalance
  *
@@ -75,6 +76,7 @@ struct ht_rq {
 	bool			want_push;
 	struct task_struct	*push_task;
 	struct balance_callback	push_work;
+	struct balance_callback	beside_work;
 	struct balance_callback	idle_work;
 	unsigned long		rover_tick;
 };
