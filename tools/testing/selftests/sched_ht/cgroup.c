@@ -528,7 +528,7 @@ TEST(storm, "fork, move, setattr and quota writes at once: nobody escapes")
 	void (*bodies[])(struct ht_slot *) = {
 		storm_fork, storm_move, storm_move, storm_set, storm_quota,
 	};
-	int storm[5], rounds = ht_seconds(8);
+	int storm[5], rounds = ht_seconds(4);
 
 	setup();
 	victims = ht_shared(NR_VICTIMS * sizeof(*victims));
