@@ -114,7 +114,7 @@ static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	rq->ht.nr_pinned += p->nr_cpus_allowed == 1;
 	add_nr_running(rq, 1);
 	if (rq->ht.queue.nr == 1)
-		ht_share_charge(rq, rq->curr);
+		ht_share_charge(rq, ht_curr(rq));
 	ht_bits_update(rq);
 	cpufreq_update_util(rq, 0);
 }
@@ -133,7 +133,7 @@ static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	rq->ht.nr_pinned -= p->nr_cpus_allowed == 1;
 	sub_nr_running(rq, 1);
 	if (!rq->ht.queue.nr)
-		ht_share_charge(rq, rq->curr);
+		ht_share_charge(rq, ht_curr(rq));
 	ht_bits_update(rq);
 	/* It was claimed for this task, and goes on being idle without it. */
 	if (rq->ht.bits & HT_BIT_IDLE)
@@ -145,8 +145,8 @@ static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 static void yield_task_ht(struct rq *rq)
 {
 	update_curr_ht(rq);
-	ht_queue_yield(&rq->ht.queue, ht_slice_ns(rq->curr));
-	ht_share_charge(rq, rq->curr);
+	ht_queue_yield(&rq->ht.queue, ht_slice_ns(ht_curr(rq)));
+	ht_share_charge(rq, ht_curr(rq));
 	ht_share_yield(rq);
 }
 
@@ -154,7 +154,7 @@ static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 {
 	struct ht_queue *q = &rq->ht.queue;
 
-	if (test_tsk_need_resched(rq->curr))
+	if (test_tsk_need_resched(ht_curr(rq)))
 		return;
 
 	update_curr_ht(rq);
@@ -163,7 +163,7 @@ static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 	 * anyway, and when the waker gets on, what it would have slept for may
 	 * be there.
 	 */
-	if ((flags & WF_SYNC) && current == rq->curr &&
+	if ((flags & WF_SYNC) && current == ht_curr(rq) &&
 	    ht_queue_hand_over(q, &p->ht, ht_slice_ns(p)))
 		resched_curr(rq);
 	else if (ht_queue_pick(q, false) != q->curr)
@@ -209,7 +209,7 @@ struct task_struct *__ht_pick_fast(struct rq *rq)
 		return NULL;
 
 	p = ht_task_of(ht_queue_pick(&rq->ht.queue, false));
-	put_prev_set_next_task(rq, rq->donor, p);
+	put_prev_set_next_task(rq, ht_curr(rq), p);
 
 	return p;
 }
@@ -233,14 +233,14 @@ static void set_next_task_ht(struct rq *rq, struct task_struct *p, bool first)
 {
 	p->se.exec_start = rq_clock_task(rq);
 	ht_queue_set_curr(&rq->ht.queue, &p->ht);
-	if (!task_on_ht(rq->curr))
+	if (!task_on_ht(ht_curr(rq)))
 		update_load_avg(rq, false);
 	ht_bits_update(rq);
 
 	/* Set anew: its affinity, class or group changed while it runs. */
 	if (!first && p->ht.on_rq)
 		ht_unshare_self(rq, p, false);
-	else if (first && is_idle_task(rq->curr))
+	else if (first && is_idle_task(ht_curr(rq)))
 		ht_start_beside(rq);
 }
 

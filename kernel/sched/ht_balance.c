@@ -9,7 +9,7 @@
  *
  *   running --flag, claim, resched--> flagged --picked over--> queued, push_cpu
  *      ^                                                            |
- *      |	 no longer legal: claim back, resched		     callback
+ *      |  no longer legal: claim back, resched               callback
  *      +----------------------------------------------------------+
  *                                                                 v
  *                                                   running on the idle core
@@ -72,7 +72,7 @@ static void move_task(struct rq *src, struct rq *dst, struct task_struct *p,
 static bool may_move(struct rq *rq, struct task_struct *p, int dst_cpu)
 {
 	return task_rq(p) == rq && task_on_rq_queued(p) && task_on_ht(p) &&
-		p != rq->curr && !task_on_cpu(rq, p) &&
+		p != ht_curr(rq) && !task_on_cpu(rq, p) &&
 		ht_task_may_use(p, dst_cpu);
 }
 
@@ -123,7 +123,7 @@ static void push_callback(struct rq *rq)
 	} else {
 		ht_count(UNSHARE_LOST);
 		ht_claim_settle(p, -1);
-		if (task_rq(p) == rq && rq->curr == rq->idle)
+		if (task_rq(p) == rq && ht_curr(rq) == rq->idle)
 			resched_curr(rq);
 	}
 	put_task_struct(p);
@@ -217,8 +217,8 @@ void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick)
 
 static void beside_callback(struct rq *rq)
 {
-	if (task_on_ht(rq->curr) && rq->curr->ht.on_rq)
-		ht_unshare_self(rq, rq->curr, false);
+	if (task_on_ht(ht_curr(rq)) && ht_curr(rq)->ht.on_rq)
+		ht_unshare_self(rq, ht_curr(rq), false);
 }
 
 /**
@@ -278,8 +278,8 @@ static bool take_from(struct ht_snap *snap, struct rq *rq, int src_cpu)
 	struct task_struct *p;
 
 	double_lock_balance(rq, src);
-	p = src->curr;
-	if (rq->curr != rq->idle || !ht_core_is_free(&snap->topo, &st, slot) ||
+	p = ht_curr(src);
+	if (ht_curr(rq) != rq->idle || !ht_core_is_free(&snap->topo, &st, slot) ||
 	    !source_is_good(src, p) || !ht_beside_busy(snap, src_cpu))
 		goto out;
 
@@ -301,7 +301,7 @@ out:
  * Call @fn for CPUs with a bit in the words of @cpu's domain, nearer LLCs
  * first, until it returns true. At most HT_MAX_SOURCES calls.
  */
-static bool for_each_source(struct ht_snap *snap, struct rq *rq,
+static bool visit_sources(struct ht_snap *snap, struct rq *rq,
 			    u64 (*bits)(struct ht_snap *snap,
 					const struct ht_state *st, u32 word),
 			    bool (*fn)(struct ht_snap *snap, struct rq *rq,
@@ -354,7 +354,7 @@ static void idle_callback(struct rq *rq)
 	    snap->topo.cpu_slot[cpu] == HT_NONE)
 		return;
 
-	for_each_source(snap, rq, shared_runners, take_from);
+	visit_sources(snap, rq, shared_runners, take_from);
 }
 
 /**
@@ -377,7 +377,7 @@ void ht_core_idle(struct rq *rq)
 
 	st = ht_snap_state(snap);
 	if (ht_core_is_free(&snap->topo, &st, slot) &&
-	    for_each_source(snap, rq, shared_runners, found))
+	    visit_sources(snap, rq, shared_runners, found))
 		queue_balance_callback(rq, &rq->ht.idle_work, idle_callback);
 }
 
@@ -437,7 +437,7 @@ static void pull(struct rq *rq)
 	    snap->topo.cpu_slot[cpu] == HT_NONE)
 		return;
 
-	for_each_source(snap, rq, waiting, pull_from);
+	visit_sources(snap, rq, waiting, pull_from);
 }
 
 /* A waiting task goes to an idle thread: any is better than to wait. */

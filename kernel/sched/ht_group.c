@@ -201,7 +201,7 @@ static void count_leave(enum leave leave)
 		ht_count(DEMOTED_DISABLED);
 }
 
-/* Deferred: callers may hold a lock that the console's wakeup would take. */
+/* No rq lock is held, nor p->pi_lock: printing may wake somebody up. */
 static void report(struct task_struct *p, enum leave leave)
 {
 	static DEFINE_RATELIMIT_STATE(limit, DEFAULT_RATELIMIT_INTERVAL,
@@ -224,8 +224,8 @@ static void report(struct task_struct *p, enum leave leave)
 			cgroup_path(cgrp, path, sizeof(path));
 	}
 #endif
-	printk_deferred(KERN_INFO "sched_ht: %d (%s) in cgroup %s %s: now SCHED_NORMAL\n",
-			task_pid_nr(p), p->comm, path, why);
+	pr_info("sched_ht: %d (%s) in cgroup %s %s: now SCHED_NORMAL\n",
+		task_pid_nr(p), p->comm, path, why);
 }
 
 /* Make @p SCHED_NORMAL if it may no longer be SCHED_HT. */

@@ -144,10 +144,10 @@ void ht_bits_sync(struct rq *rq, struct ht_snap *snap)
 
 	lockdep_assert_rq_held(rq);
 
-	rq->ht.bits = rq->curr == rq->idle ? HT_BIT_IDLE : 0;
+	rq->ht.bits = ht_curr(rq) == rq->idle ? HT_BIT_IDLE : 0;
 	if (rq->ht.queue.curr && rq->ht.queue.curr->on_rq)
 		rq->ht.bits |= HT_BIT_RUN;
-	if (ht_nr_waiting(rq) > rq->ht.nr_pinned && rq->curr != rq->idle)
+	if (ht_nr_waiting(rq) > rq->ht.nr_pinned && ht_curr(rq) != rq->idle)
 		rq->ht.bits |= HT_BIT_WAIT;
 
 	if (slot != HT_NONE)

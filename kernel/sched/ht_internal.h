@@ -148,6 +148,13 @@ static inline bool task_on_ht(const struct task_struct *p)
 	return p->sched_class == &ht_sched_class;
 }
 
+/* The running task; the rq lock is held, so it stays that. */
+static inline struct task_struct *ht_curr(struct rq *rq)
+{
+	return rcu_dereference_protected(rq->curr,
+					 lockdep_is_held(__rq_lockp(rq)));
+}
+
 /* Waiting: queued, but not the one that runs. */
 static inline unsigned int ht_nr_waiting(const struct rq *rq)
 {

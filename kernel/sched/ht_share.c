@@ -161,7 +161,7 @@ void ht_share_update(struct rq *rq)
 	if (nothing_to_share(rq) && !(rq->ht.queue.nr && ht_nr_low(rq)))
 		return;
 
-	ht_share_charge(rq, rq->curr);
+	ht_share_charge(rq, ht_curr(rq));
 	ht_share_decide(rq);
 }
 
@@ -199,7 +199,7 @@ void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 /* Called at every tick of @rq, after that of the running task's class. */
 void __ht_sched_tick(struct rq *rq)
 {
-	struct task_struct *curr = rq->curr;
+	struct task_struct *curr = ht_curr(rq);
 
 	ht_share_charge(rq, curr);
 	ht_share_decide(rq);
@@ -223,7 +223,7 @@ void __ht_sched_tick(struct rq *rq)
 /* @p of the low side became runnable while another class runs. */
 void __ht_wakeup_low(struct rq *rq, struct task_struct *p)
 {
-	struct task_struct *curr = rq->curr;
+	struct task_struct *curr = ht_curr(rq);
 
 	if (!task_on_ht(curr) || !is_low(p))
 		return;

@@ -28,7 +28,7 @@
 		{ 0, "unshare" }, { 1, "pull" }, { 2, "push" },		\
 		{ 3, "rover" })
 
-/**
+/*
  * sched_ht_select - SCHED_HT decided where a task goes
  *
  * What it was asked, the words that it saw of the CPU it measured from and of
@@ -85,7 +85,7 @@ TRACE_EVENT(sched_ht_select,
 		  __entry->allowed_all, __entry->idle, __entry->claimed)
 );
 
-/**
+/*
  * sched_ht_migrate - SCHED_HT moved a task that did not wake up
  */
 TRACE_EVENT(sched_ht_migrate,
