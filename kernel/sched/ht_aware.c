@@ -144,10 +144,13 @@ static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 
 static void yield_task_ht(struct rq *rq)
 {
+	update_rq_clock(rq);
 	update_curr_ht(rq);
 	ht_queue_yield(&rq->ht.queue, ht_slice_ns(ht_curr(rq)));
 	ht_share_charge(rq, ht_curr(rq));
 	ht_share_yield(rq);
+	/* It goes on to schedule() right away. */
+	rq_clock_skip_update(rq);
 }
 
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
