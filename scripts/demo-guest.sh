@@ -145,7 +145,7 @@ core_of()
 {
 	local cpu siblings
 
-	cpu=$(cut -d' ' -f39 "/proc/$1/stat")
+	cpu=$(cut -d' ' -f39 "/proc/$1/stat" 2>/dev/null) || return 0
 	siblings=$(<"/sys/devices/system/cpu/cpu$cpu/topology/thread_siblings_list")
 	echo "${siblings%%[-,]*}"
 }
@@ -158,6 +158,7 @@ lone_process()
 
 	for pid in "${pids[@]}"; do
 		core=$(core_of "$pid")
+		[ -n "$core" ] || die "a process ended before it was told to"
 		[ -z "${first[$core]:-}" ] || many[$core]=yes
 		first[$core]=$pid
 	done
