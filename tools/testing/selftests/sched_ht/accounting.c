@@ -6,6 +6,7 @@
  */
 #include "ht_test.h"
 
+#include <dirent.h>
 #include <signal.h>
 
 static struct ht_topo topo;
@@ -30,6 +31,26 @@ static int running_tasks(double *load)
 	if (load)
 		*load = avg[0];
 	return running;
+}
+
+/* Who is it, when there should be nobody. */
+static void show_runnable(void)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	char path[300], buf[512];
+
+	while (dir && (entry = readdir(dir))) {
+		int pid = atoi(entry->d_name);
+
+		if (pid <= 0 || pid == getpid() || ht_state(pid) != 'R')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+		if (ht_read(path, buf, sizeof(buf)) > 0)
+			ht_note("runnable, policy %d: %.120s", ht_policy_of(pid), buf);
+	}
+	if (dir)
+		closedir(dir);
 }
 
 /* The lowest of many looks: other tasks of the system run now and then. */
@@ -104,6 +125,8 @@ TEST(load_average, "the load average rises, stays sane and falls")
 	ht_note("load %.2f, %.2f with %d hogs, %.2f after", start, high, hogs, low);
 	EXPECT(high > start, "did not rise");
 	EXPECT(high < start + hogs + 3, "rose beyond the number of tasks");
+	if (low >= high)
+		show_runnable();
 	EXPECT(low < high, "did not fall");
 	EXPECT(low >= 0 && low < 100, "%.2f", low);
 }
@@ -132,6 +155,8 @@ TEST(pressure, "CPU pressure counts while tasks wait and stands still after")
 	later = pressure_total("some");
 	ht_note("pressure in us: %lld during, %lld in a second after",
 		during - before, later - after);
+	if (later - after >= 300000)
+		show_runnable();
 	EXPECT(later - after < 300000, "%lld us in an idle second",
 	       later - after);
 }

@@ -240,6 +240,8 @@ static bool parse_line(char *line, struct ht_event *ev)
 	at = strchr(at + 2, ']');
 	if (!at || ev->cpu >= HT_MAX_CPUS)
 		return false;
+	/* irqs-off, need-resched, ... */
+	ev->resched = strlen(at) > 3 && at[3] != '.';
 	name = strstr(at, ": ");
 	if (!name)
 		return false;
@@ -566,7 +568,8 @@ static void apply(struct machine *m, const struct ht_event *ev)
 			set_runnable(replay, ev->pid, ev->dst);
 		break;
 	case HT_EV_TICK:
-		count_tick(m, ev);
+		if (!ev->resched)
+			count_tick(m, ev);
 		return;
 	case HT_EV_MARK:
 		apply_mark(ev);

@@ -14,7 +14,9 @@
  *  - INV-3: ticks that an HT task waited through while a CPU of its LLC that
  *    it may use was idle.
  *
- * A CPU counts as idle only if nothing is on its way to it either, so a host
+ * A tick that finds the CPU already asked to reschedule does not count: there,
+ * the emulator has let pass a tick's time between two instructions. Likewise a
+ * CPU counts as idle only if nothing is on its way to it either, so a host
  * that is slow to run a virtual CPU does not show up as a kernel's fault.
  */
 #ifndef HT_TRACE_H
@@ -41,6 +43,7 @@ struct ht_event {
 	uint64_t order;
 	int pid;		/* the task concerned; next of a switch */
 	int prev_pid;
+	bool resched;		/* that CPU has been asked to reschedule */
 	bool prev_runs;		/* the task switched out stays runnable */
 	int src;
 	int dst;		/* verdict, target or destination CPU */
