@@ -69,6 +69,9 @@ selftest: ## Run the selftests under QEMU (TOPO= TESTS= CONFIG=)
 torture: ## Churn under CONFIG=debug (DUR=60)
 	@scripts/torture.sh
 
+cost: ## Count instructions of pipe and fork: SCHED_HT beside SCHED_NORMAL
+	@scripts/cost.sh
+
 mutants: ## Break the class on purpose; show that each break is caught
 	@scripts/mutants.sh
 

@@ -36,6 +36,7 @@ layer_table()
 	vm           | 600  | count  | scripts/vm-test.sh
 	kunit        | 300  | count  | scripts/kunit.sh $KVER base
 	selftest     | 1500 | count  | scripts/selftest.sh
+	cost         | 300  | count  | scripts/cost.sh
 	mutants      | 900  | count  | scripts/mutants.sh
 	kernel-debug | 1800 | status | scripts/kernel.sh build $KVER debug
 	torture      | 600  | count  | scripts/torture.sh

@@ -18,8 +18,8 @@
  * (ht_core_idle()); the task's own start on a CPU that was idle, from another
  * (ht_start_beside()); its tick, affinity change or change of class
  * (ht_unshare_self()). That a thread becomes busy beside it is seen by its tick:
- * most of what wakes up for a moment is gone by then. A task is skipped by pick only if its callback can be
- * queued, that is not while balance_push() empties the CPU; then it stays.
+ * most of what wakes up for a moment is gone by then. A task is skipped by pick
+ * only if its callback can be queued, that is not while balance_push() empties the CPU; then it stays.
  *
  * Why nothing ping-pongs: let f be the number of cores with two or more busy
  * threads that hold a SCHED_HT task which may use a wholly idle core. A move
@@ -302,10 +302,10 @@ out:
  * first, until it returns true. At most HT_MAX_SOURCES calls.
  */
 static bool visit_sources(struct ht_snap *snap, struct rq *rq,
-			    u64 (*bits)(struct ht_snap *snap,
-					const struct ht_state *st, u32 word),
-			    bool (*fn)(struct ht_snap *snap, struct rq *rq,
-				       int src_cpu))
+			  u64 (*bits)(struct ht_snap *snap,
+				      const struct ht_state *st, u32 word),
+			  bool (*fn)(struct ht_snap *snap, struct rq *rq,
+				     int src_cpu))
 {
 	const struct ht_topo *topo = &snap->topo;
 	struct ht_state st = ht_snap_state(snap);
