@@ -19,7 +19,8 @@
  * (ht_start_beside()); its tick, affinity change or change of class
  * (ht_unshare_self()). That a thread becomes busy beside it is seen by its tick:
  * most of what wakes up for a moment is gone by then. A task is skipped by pick
- * only if its callback can be queued, that is not while balance_push() empties the CPU; then it stays.
+ * only if its callback can be queued, that is not while balance_push() empties
+ * the CPU; then it stays.
  *
  * Why nothing ping-pongs: let f be the number of cores with two or more busy
  * threads that hold a SCHED_HT task which may use a wholly idle core. A move
