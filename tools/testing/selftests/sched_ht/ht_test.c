@@ -891,9 +891,11 @@ bool ht_advances(int index)
 	return true;
 }
 
+/* Twice: between looking where it is and counting, it may have moved. */
 bool ht_runs_within(int index, ht_mask mask)
 {
-	return ht_advances(index) && ht_has(mask, slots[index].cpu);
+	return ht_advances(index) && ht_advances(index) &&
+	       ht_has(mask, slots[index].cpu);
 }
 
 /* Until these tasks have received @sum_ns of CPU time together. */

@@ -9,7 +9,8 @@
 #define TRACEFS		"/sys/kernel/tracing"
 #define MAX_PID		65536
 #define MAX_HT_TASKS	4096
-#define INV2_TICKS	2
+/* Two ticks, and one in which a task that has just moved is not moved again. */
+#define INV2_TICKS	3
 #define INV3_TICKS	2
 /* Events that a claim taken by another placement may need to show up. */
 #define LOOKAHEAD	64

@@ -70,7 +70,7 @@ struct ht_audit {
 	unsigned long outside;
 	unsigned long separations;
 	unsigned int inv2_worst;	/* ticks */
-	unsigned long inv2_over;	/* times longer than two ticks */
+	unsigned long inv2_over;	/* times longer than that takes */
 	unsigned int inv3_worst;
 	unsigned long inv3_over;
 };
