@@ -59,11 +59,12 @@ prepare_tracing()
 	# one clock for all CPUs: the record is about what happened at once
 	echo mono >$tracing/trace_clock
 	echo 8192 >$tracing/buffer_size_kb
-	for event in sched/sched_switch sched/sched_process_exec \
-		     sched/sched_process_exit timer/hrtimer_expire_entry; do
+	for event in sched/sched_switch sched/sched_wakeup sched/sched_wakeup_new \
+		     sched/sched_process_exec sched/sched_process_exit \
+		     timer/hrtimer_expire_entry; do
 		echo 1 >$tracing/events/$event/enable
 	done
-	# not read by the report: it says why, to whoever reads the recording
+	# says who is on the way, and why, to whoever reads the recording
 	[ ! -e $tracing/events/sched_ht ] || echo 1 >$tracing/events/sched_ht/enable
 }
 
