@@ -117,10 +117,10 @@ TEST(load_average, "the load average rises, stays sane and falls")
 	for (int i = 0; i < hogs; i++)
 		ht_hog("ht-hog", SCHED_HT, 0, topo.usable);
 	/* Sampled every five seconds. */
-	ht_sleep_ms(11000);
+	ht_sleep_ms(6000);
 	running_tasks(&high);
 	ht_kill_all();
-	ht_sleep_ms(11000);
+	ht_sleep_ms(6000);
 	running_tasks(&low);
 	ht_note("load %.2f, %.2f with %d hogs, %.2f after", start, high, hogs, low);
 	EXPECT(high > start, "did not rise");
