@@ -200,16 +200,22 @@ static struct task_struct *pick_task_ht(struct rq *rq)
 }
 
 /*
- * Nothing but SCHED_HT tasks is runnable here, none is about to leave or to be
- * pushed: neither balancing nor other classes have to be asked.
+ * Is nothing but SCHED_HT tasks runnable here, and none about to leave or to be
+ * pushed? Then neither balancing nor other classes have to be asked.
  */
-struct task_struct *__ht_pick_fast(struct rq *rq)
+bool __ht_alone(struct rq *rq)
+{
+	return rq->ht.queue.nr && rq->nr_running == rq->ht.queue.nr &&
+		!rq->ht.want_push && !ht_curr_leaves(rq) && !ht_nr_ext(rq);
+}
+
+/**
+ * ht_pick_alone() - pick and set the next task where ht_alone() is true
+ * @rq: run queue, its lock held
+ */
+struct task_struct *ht_pick_alone(struct rq *rq)
 {
 	struct task_struct *p;
-
-	if (!rq->ht.queue.nr || rq->nr_running != rq->ht.queue.nr ||
-	    rq->ht.want_push || ht_curr_leaves(rq) || ht_nr_ext(rq))
-		return NULL;
 
 	p = ht_task_of(ht_queue_pick(&rq->ht.queue, false));
 	put_prev_set_next_task(rq, ht_curr(rq), p);

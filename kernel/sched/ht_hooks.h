@@ -26,7 +26,8 @@ void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 		       struct task_struct *next);
 void __ht_sched_tick(struct rq *rq);
 void __ht_wakeup_low(struct rq *rq, struct task_struct *p);
-struct task_struct *__ht_pick_fast(struct rq *rq);
+bool __ht_alone(struct rq *rq);
+struct task_struct *ht_pick_alone(struct rq *rq);
 struct task_struct *__ht_pick_again(struct rq *rq, struct task_struct *idle);
 bool __ht_can_stop_tick(struct rq *rq);
 unsigned long __ht_fair_capacity(struct rq *rq, unsigned long capacity);
@@ -81,10 +82,10 @@ static inline void ht_wakeup_low(struct rq *rq, struct task_struct *p)
 		__ht_wakeup_low(rq, p);
 }
 
-/* Return: the next task, already set, if only SCHED_HT tasks are runnable. */
-static inline struct task_struct *ht_pick_fast(struct rq *rq)
+/* Can ht_pick_alone() pick, since only SCHED_HT tasks are runnable? */
+static inline bool ht_alone(struct rq *rq)
 {
-	return ht_active() ? __ht_pick_fast(rq) : NULL;
+	return ht_active() && __ht_alone(rq);
 }
 
 /* Before the idle task is accepted: does a SCHED_HT task wait (INV-3)? */
@@ -185,18 +186,11 @@ static inline void ht_sched_switch(struct rq *rq, struct task_struct *prev,
 				   struct task_struct *next) { }
 static inline void ht_sched_tick(struct rq *rq) { }
 static inline void ht_wakeup_low(struct rq *rq, struct task_struct *p) { }
-static inline struct task_struct *ht_pick_fast(struct rq *rq) { return NULL; }
-static inline struct task_struct *ht_pick_again(struct rq *rq,
-						struct task_struct *p)
-{
-	return p;
-}
-
-static inline const struct sched_class *
-ht_balance_from(const struct sched_class *start)
-{
-	return start;
-}
+static inline bool ht_alone(struct rq *rq) { return false; }
+static inline struct task_struct *ht_pick_alone(struct rq *rq) { return NULL; }
+/* Macros where a value passes through: an inline's copy changes the code. */
+#define ht_pick_again(rq, p)	((void)(rq), (p))
+#define ht_balance_from(start)	(start)
 
 static inline bool ht_active(void) { return false; }
 static inline bool ht_can_stop_tick(struct rq *rq) { return true; }
