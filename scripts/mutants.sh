@@ -7,7 +7,7 @@
 # the named selftest has to fail, without it the same test has to pass.
 #
 # usage: scripts/mutants.sh [host|kernel]   (default: both)
-# environment: KVER, CONFIG (base), TOPO (1x2x2)
+# environment: KVER, CONFIG (base), TOPO (1x4x2)
 # exit: 0 every mutant was caught; 1 one survived; 2 usage
 set -euo pipefail
 
@@ -16,7 +16,7 @@ set -euo pipefail
 
 KVER=${KVER:-6.12}
 CONFIG=${CONFIG:-base}
-TOPO=${TOPO:-1x2x2}
+TOPO=${TOPO:-1x4x2}
 OUT=${OUT:-$HT_ROOT/out/mutants}
 SRC=$HT_ROOT/tools/testing/selftests/sched_ht
 BIN=$HT_ROOT/out/selftest-bin
@@ -25,7 +25,7 @@ BIN=$HT_ROOT/out/selftest-bin
 table()
 {
 	cat <<-'END'
-	skip_claim | unshare -r 60 simultaneous_futex | placements do not claim the core
+	skip_claim | unshare -r 40 simultaneous_timer | placements do not claim the core
 	idle_never_cleared | placement beside_busy | a CPU stays idle in the words for ever
 	ignore_affinity | affinity -t 2 fixed_masks | decisions do not look at the mask
 	no_unshare | unshare -r 5 beside_fair | nobody leaves a shared core
