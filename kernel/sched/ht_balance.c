@@ -102,7 +102,6 @@ static bool push_to(struct rq *rq, struct task_struct *p, int dst_cpu)
 	if (may_move(rq, p, dst_cpu) && idle_cpu(dst_cpu)) {
 		move_task(rq, dst, p, HT_MOVE_UNSHARE);
 		p->ht.nr_unshared++;
-		p->ht.unshare_tick = jiffies;
 		moved = true;
 	}
 	double_unlock_balance(rq, dst);
@@ -118,6 +117,8 @@ static void push_callback(struct rq *rq)
 
 	rq->ht.push_task = NULL;
 	p->ht.push_cpu = -1;
+	/* A push that is lost counts as well, or it might be tried in a loop. */
+	p->ht.unshare_tick = jiffies;
 
 	if (dst_cpu >= 0 && push_to(rq, p, dst_cpu)) {
 		ht_count(UNSHARE_DONE);
@@ -150,7 +151,8 @@ void ht_queue_push(struct rq *rq, struct task_struct *p)
 static bool flag(struct ht_snap *snap, struct rq *rq, struct task_struct *p,
 		 int dst_cpu, u32 slot)
 {
-	if (!ht_claim(snap, slot, true)) {
+	/* Claimed but not idle: somebody is on the way there, who ends the claim. */
+	if (!ht_claim(snap, slot, true) || !idle_cpu(dst_cpu)) {
 		ht_count(UNSHARE_LOST);
 		return false;
 	}
