@@ -213,6 +213,7 @@ static void parse_event(struct ht_event *ev, const char *name)
 	} else if (!strcmp(name, "sched_ht_select")) {
 		ev->type = HT_EV_SELECT;
 		ev->dst = field(ev->text, "cpu", -1);
+		ev->tries = field(ev->text, "tries", 0);
 	} else if (!strcmp(name, "sched_ht_migrate")) {
 		ev->type = HT_EV_HT_MIGRATE;
 		ev->src = field(ev->text, "src_cpu", -1);
@@ -495,6 +496,8 @@ static void audit_placement(struct machine *m, const struct ht_event *ev)
 		return;
 	if (!strcmp(ev->why, "prev_core") || !strcmp(ev->why, "idle_core"))
 		m->audit->raced++;
+	else if (ev->tries)
+		m->audit->excused++;
 	else
 		suspect_add(m, ev, cores);
 }

@@ -47,6 +47,7 @@ struct ht_event {
 	bool prev_runs;		/* the task switched out stays runnable */
 	int src;
 	int dst;		/* verdict, target or destination CPU */
+	int tries;		/* choices lost to others before the verdict */
 	char comm[32];
 	char kind[24];
 	char why[24];

