@@ -102,5 +102,6 @@ fi
 if [ "$part" != host ]; then
 	kernel_mutants
 	echo "kernel mutants: $caught caught, $survived survived"
+	echo "$caught passed, $survived failed, 0 skipped"
 fi
 [ "$survived" = 0 ]

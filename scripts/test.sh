@@ -31,13 +31,13 @@ layer_table()
 	fuzz         | 240  | status | make -s fuzz FUZZ_SECONDS=60
 	lint         | 900  | count  | scripts/lint.sh $KVER
 	off-check    | 600  | count  | scripts/off-check.sh $KVER
-	matrix       | 900  | count  | scripts/matrix.sh $KVER
+	matrix       | 1500 | count  | scripts/matrix.sh $KVER
 	kernel-base  | 1500 | status | scripts/kernel.sh build $KVER base
-	vm           | 600  | count  | scripts/vm-test.sh
+	vm           | 1200 | count  | scripts/vm-test.sh
 	kunit        | 300  | count  | scripts/kunit.sh $KVER base
-	selftest     | 1500 | count  | scripts/selftest.sh
+	selftest     | 2100 | count  | scripts/selftest.sh
 	cost         | 300  | count  | scripts/cost.sh
-	mutants      | 900  | count  | scripts/mutants.sh
+	mutants      | 1200 | count  | scripts/mutants.sh
 	kernel-debug | 1800 | status | scripts/kernel.sh build $KVER debug
 	torture      | 600  | count  | scripts/torture.sh
 	END
