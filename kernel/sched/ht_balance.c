@@ -256,7 +256,7 @@ static int allowed_thread(struct task_struct *p, int cpu)
 
 	if (ht_task_may_use(p, cpu))
 		return cpu;
-	for_each_cpu(thread, cpu_smt_mask(cpu)) {
+	for_each_cpu(thread, ht_smt_mask(cpu)) {
 		if (ht_task_may_use(p, thread))
 			return thread;
 	}

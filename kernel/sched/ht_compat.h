@@ -23,4 +23,14 @@ static inline unsigned int ht_nr_ext(const struct rq *rq)
 	return 0;
 }
 
+/* Without SMT a CPU is a core. */
+static inline const struct cpumask *ht_smt_mask(int cpu)
+{
+#ifdef CONFIG_SCHED_SMT
+	return cpu_smt_mask(cpu);
+#else
+	return cpumask_of(cpu);
+#endif
+}
+
 #endif /* _KERNEL_SCHED_HT_COMPAT_H */

@@ -24,15 +24,6 @@ static atomic_t ht_refs;
 static void off_work_fn(struct work_struct *work);
 static DECLARE_DELAYED_WORK(off_work, off_work_fn);
 
-static u32 core_key(int cpu)
-{
-#ifdef CONFIG_SCHED_SMT
-	return cpumask_first(cpu_smt_mask(cpu));
-#else
-	return cpu;
-#endif
-}
-
 /* The domains of @cpu must not change meanwhile. */
 static struct ht_cpu_desc describe_cpu(int cpu)
 {
@@ -45,7 +36,7 @@ static struct ht_cpu_desc describe_cpu(int cpu)
 		.node	 = max(cpu_to_node(cpu), 0),
 		.llc	 = llc,
 		.cluster = cluster == llc ? HT_NONE : cluster,
-		.core	 = core_key(cpu),
+		.core	 = cpumask_first(ht_smt_mask(cpu)),
 		.domain	 = isolated ? HT_NONE : cpumask_first(rq->rd->span),
 	};
 }
