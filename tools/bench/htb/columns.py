@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The columns of the table: under what the same load runs.
+
+A new column is one line of COLUMNS. What a column needs and the machine lacks
+makes it skipped, with the reason; it never fails the bench.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from dataclasses import dataclass, field, replace
+
+PROC_SYS = "/proc/sys/kernel"
+SMT_CONTROL = "/sys/devices/system/cpu/smt/control"
+SCX_STATE = "/sys/kernel/sched_ext/state"
+FAIR_SERVERS = "/sys/kernel/debug/sched/fair_server"
+
+
+class Unavailable(Exception):
+    """This machine cannot have the column; the text says why."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; `kernel` names another kernel of --kernel, None is ours."""
+    name: str
+    title: str
+    about: str
+    ht: bool = False                # run the load under SCHED_HT
+    sysctls: dict = field(default_factory=dict)
+    smt: bool = True                # False: second threads off
+    scx: str = ""                   # a sched_ext scheduler that is loaded
+    kernel: str = None
+
+
+COLUMNS = (
+    Column("normal", "SCHED_NORMAL", "the same kernel, the class not used"),
+    Column("ht", "SCHED_HT", "the class with its defaults", ht=True),
+    Column("ht-smt0", "SCHED_HT smt=0", "the class blind to SMT", ht=True,
+           sysctls={"sched_ht_smt": 0}),
+    Column("ht-cache0", "SCHED_HT cache_hot=0", "the class without its cache estimate", ht=True,
+           sysctls={"sched_ht_cache_hot": 0}),
+    Column("nosmt", "HT off", "SCHED_NORMAL, second threads off", smt=False),
+    Column("scx_simple", "scx_simple", "sched_ext's smallest example", scx="scx_simple"),
+    Column("scx_flatcg", "scx_flatcg", "sched_ext's example for cgroups", scx="scx_flatcg"),
+)
+
+
+def find(names, kernels):
+    """Columns by name, with those of other kernels behind; kernels: {name: path}."""
+    known = {c.name: c for c in COLUMNS}
+    out = []
+    for name in names:
+        if name not in known:
+            raise ValueError(f"no column '{name}'; there are: {', '.join(known)}")
+        if known[name] not in out:
+            out.append(known[name])
+    for name in kernels:
+        if name in known:
+            raise ValueError(f"--kernel {name}=...: that is the name of a column")
+        out.append(replace(known["normal"], name=name, title=name, kernel=name,
+                           about="SCHED_NORMAL of another kernel"))
+    return out
+
+
+# What follows runs on the machine that is measured.
+
+def read(path):
+    with open(path, encoding="utf-8") as f:
+        return f.read().strip()
+
+
+def write(path, value):
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(f"{value}\n")
+
+
+def online_cpus():
+    out = set()
+    for part in read("/sys/devices/system/cpu/online").split(","):
+        first, _, last = part.partition("-")
+        out |= set(range(int(first), int(last or first) + 1))
+    return out
+
+
+class FairServers:
+    """At CPU offline 6.12.y stops fair's deadline server whether it is active
+    or not, and then warns; without a runtime there is nothing to stop."""
+
+    def __init__(self):
+        cpus = os.listdir(FAIR_SERVERS) if os.path.isdir(FAIR_SERVERS) else []
+        self.runtime = {int(cpu[3:]): int(read(self.path(int(cpu[3:])))) for cpu in cpus}
+
+    @staticmethod
+    def path(cpu):
+        return f"{FAIR_SERVERS}/cpu{cpu}/runtime"
+
+    def stop(self):
+        for cpu in online_cpus() & set(self.runtime):
+            write(self.path(cpu), 0)
+
+    def restore(self):
+        for cpu in online_cpus() & set(self.runtime):
+            write(self.path(cpu), self.runtime[cpu])
+
+
+class Setting:
+    """A column's settings on this machine: enter() makes them, leave() undoes."""
+
+    def __init__(self, column, htctl, scx_programs):
+        self.column, self.htctl, self.scx_programs = column, htctl, scx_programs
+        self.undo = []
+        self.loader = None
+
+    def prefix(self):
+        """What a command is started through."""
+        return [self.htctl, "run", "--"] if self.column.ht else []
+
+    def check(self):
+        """Raises Unavailable with the reason."""
+        if self.column.ht and not os.path.exists(f"{PROC_SYS}/sched_ht_enabled"):
+            raise Unavailable("this kernel has no SCHED_HT")
+        for name in self.column.sysctls:
+            if not os.path.exists(f"{PROC_SYS}/{name}"):
+                raise Unavailable(f"this kernel has no kernel.{name}")
+        if not self.column.smt:
+            self._check_smt()
+        if self.column.scx:
+            self._check_scx()
+        changes = self.column.ht or self.column.sysctls or self.column.scx
+        if (changes or not self.column.smt) and os.geteuid() != 0:
+            raise Unavailable("needs root")
+
+    def _check_smt(self):
+        state = read(SMT_CONTROL) if os.path.exists(SMT_CONTROL) else "notimplemented"
+        if state not in ("on", "off"):
+            raise Unavailable(f"second threads cannot be switched off here (smt/control: {state})")
+
+    def _check_scx(self):
+        if not os.path.exists(SCX_STATE):
+            raise Unavailable("this kernel has no sched_ext")
+        program = self.scx_programs.get(self.column.scx, "")
+        if not os.access(program, os.X_OK):
+            raise Unavailable(program or f"no program {self.column.scx}")
+
+    def enter(self):
+        self.check()
+        try:
+            self._set_sysctls()
+            if not self.column.smt and read(SMT_CONTROL) == "on":
+                servers = FairServers()
+                self.undo.append(lambda: self._switch_smt("on", servers))
+                self._switch_smt("off", servers)
+            if self.column.scx:
+                self._load_scx()
+        except (OSError, Unavailable) as e:
+            self.leave()
+            raise Unavailable(str(e)) from e
+
+    def leave(self):
+        while self.undo:
+            self.undo.pop()()
+
+    def _set_sysctls(self):
+        for name, value in self.column.sysctls.items():
+            path = f"{PROC_SYS}/{name}"
+            old = read(path)
+            write(path, value)
+            self.undo.append(lambda path=path, old=old: write(path, old))
+
+    @staticmethod
+    def _switch_smt(state, servers):
+        servers.stop()
+        try:
+            write(SMT_CONTROL, state)
+        finally:
+            servers.restore()
+        if read(SMT_CONTROL) != state:
+            raise Unavailable(f"smt/control stayed {read(SMT_CONTROL)}")
+
+    def _load_scx(self):
+        # pylint: disable=consider-using-with
+        self.loader = subprocess.Popen([self.scx_programs[self.column.scx]],
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL)
+        self.undo.append(self._unload_scx)
+        self._await_scx("enabled")
+
+    def _await_scx(self, state):
+        for _ in range(200):
+            if read(SCX_STATE) == state:
+                return
+            if self.loader.poll() is not None and state == "enabled":
+                break
+            time.sleep(0.05)
+        raise Unavailable(f"{self.column.scx} did not load: sched_ext is {read(SCX_STATE)}")
+
+    def _unload_scx(self):
+        self.loader.send_signal(signal.SIGINT)
+        try:
+            self.loader.wait(30)
+        except subprocess.TimeoutExpired:
+            self.loader.kill()
+            self.loader.wait()
