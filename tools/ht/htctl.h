@@ -39,6 +39,8 @@ struct ht_verb {
 	int (*main)(int argc, char **argv);
 };
 
+struct ht_params;
+
 extern const struct ht_verb ht_verb_run;
 extern const struct ht_verb ht_verb_set;
 extern const struct ht_verb ht_verb_get;
@@ -50,6 +52,7 @@ int ht_parse_nice(const char *text, int *nice);
 int ht_parse_slice(const char *text, uint64_t *ns);
 int ht_parse_pid(const char *text, pid_t *pid);
 int ht_parse_seconds(const char *text, double *seconds);
+int ht_parse_param(struct ht_params *params, int opt, const char *arg);
 int ht_usage_error(const struct ht_verb *verb);
 int ht_help(const struct ht_verb *verb);
 const char *ht_format_slice(uint64_t ns, char *buf, size_t len);
@@ -80,6 +83,7 @@ struct ht_attr {
  * @has_nice:      @nice was given; otherwise the task keeps its own
  * @has_slice:     @slice_ns was given; otherwise the kernel's default
  * @reset_on_fork: children start as SCHED_NORMAL
+ * @verbose:       show the task once it is SCHED_HT
  */
 struct ht_params {
 	bool has_nice;
@@ -87,7 +91,21 @@ struct ht_params {
 	bool has_slice;
 	uint64_t slice_ns;
 	bool reset_on_fork;
+	bool verbose;
 };
+
+/* The options of these, for getopt_long and for the verb's help. */
+#define HT_PARAMS_SHORT	"n:T:Rv"
+#define HT_PARAMS_LONG						\
+	{ "nice",		required_argument, NULL, 'n' },	\
+	{ "slice",		required_argument, NULL, 'T' },	\
+	{ "reset-on-fork",	no_argument, NULL, 'R' },	\
+	{ "verbose",		no_argument, NULL, 'v' }
+#define HT_PARAMS_HELP								   \
+	"  -n, --nice NICE       nice value, -20 to 19; by default the present one\n" \
+	"  -T, --slice SLICE     time slice: a number with ns, us, ms or s (no unit: ns),\n" \
+	"                        0 for the default; the kernel keeps it in 100us..100ms\n" \
+	"  -R, --reset-on-fork   children start as SCHED_NORMAL\n"
 
 int ht_attr_get(pid_t tid, struct ht_attr *attr);
 int ht_task_set(pid_t tid, const struct ht_params *params);

@@ -10,20 +10,12 @@
 
 #include "htctl.h"
 
-struct run_options {
-	struct ht_params params;
-	bool verbose;
-};
-
 static const char usage[] =
 	"Usage: htctl run [OPTION]... [--] COMMAND [ARGUMENT]...\n"
 	"\n"
 	"Execute COMMAND as a SCHED_HT task; its children inherit the policy.\n"
 	"\n"
-	"  -n, --nice NICE       nice value, -20 to 19; by default the present one\n"
-	"  -T, --slice SLICE     time slice: a number with ns, us, ms or s (no unit: ns),\n"
-	"                        0 for the default; the kernel keeps it in 100us..100ms\n"
-	"  -R, --reset-on-fork   children start as SCHED_NORMAL\n"
+	HT_PARAMS_HELP
 	"  -v, --verbose         show the policy before COMMAND starts\n"
 	"  -h, --help            this text\n"
 	"\n"
@@ -31,10 +23,7 @@ static const char usage[] =
 	"be executed, 127 if it is not found.\n";
 
 static const struct option long_options[] = {
-	{ "nice",		required_argument, NULL, 'n' },
-	{ "slice",		required_argument, NULL, 'T' },
-	{ "reset-on-fork",	no_argument, NULL, 'R' },
-	{ "verbose",		no_argument, NULL, 'v' },
+	HT_PARAMS_LONG,
 	{ "help",		no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -47,18 +36,18 @@ static void run_verbose(void)
 		ht_print_attr(stderr, getpid(), &attr);
 }
 
-static int run_command(const struct run_options *opts, char **argv)
+static int run_command(const struct ht_params *params, char **argv)
 {
 	int err;
 
 	if (ht_require_kernel())
 		return EXIT_FAILURE;
-	err = ht_task_set(0, &opts->params);
+	err = ht_task_set(0, params);
 	if (err) {
-		ht_explain(getpid(), -err, &opts->params);
+		ht_explain(getpid(), -err, params);
 		return EXIT_FAILURE;
 	}
-	if (opts->verbose)
+	if (params->verbose)
 		run_verbose();
 	execvp(argv[0], argv);
 	err = errno;
@@ -68,38 +57,21 @@ static int run_command(const struct run_options *opts, char **argv)
 
 static int run_main(int argc, char **argv)
 {
-	struct run_options opts = { 0 };
+	struct ht_params params = { 0 };
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "+n:T:Rvh", long_options, NULL)) != -1) {
-		switch (opt) {
-		case 'n':
-			if (ht_parse_nice(optarg, &opts.params.nice))
-				return ht_usage_error(&ht_verb_run);
-			opts.params.has_nice = true;
-			break;
-		case 'T':
-			if (ht_parse_slice(optarg, &opts.params.slice_ns))
-				return ht_usage_error(&ht_verb_run);
-			opts.params.has_slice = true;
-			break;
-		case 'R':
-			opts.params.reset_on_fork = true;
-			break;
-		case 'v':
-			opts.verbose = true;
-			break;
-		case 'h':
+	while ((opt = getopt_long(argc, argv, "+h" HT_PARAMS_SHORT, long_options,
+				  NULL)) != -1) {
+		if (opt == 'h')
 			return ht_help(&ht_verb_run);
-		default:
+		if (ht_parse_param(&params, opt, optarg))
 			return ht_usage_error(&ht_verb_run);
-		}
 	}
 	if (optind == argc) {
 		fputs("htctl: run: no command given\n", stderr);
 		return ht_usage_error(&ht_verb_run);
 	}
-	return run_command(&opts, argv + optind);
+	return run_command(&params, argv + optind);
 }
 
 const struct ht_verb ht_verb_run = {

@@ -13,7 +13,6 @@ struct set_options {
 	struct ht_params params;
 	bool all_threads;
 	bool off;
-	bool verbose;
 };
 
 /* Passes over a process whose threads multiply while they are being changed. */
@@ -27,10 +26,7 @@ static const char usage[] =
 	"  -a, --all-tasks       all threads of the process PID\n"
 	"      --off             back to SCHED_NORMAL, with the nice value kept; tasks of\n"
 	"                        other policies are left alone\n"
-	"  -n, --nice NICE       nice value, -20 to 19; by default the present one\n"
-	"  -T, --slice SLICE     time slice: a number with ns, us, ms or s (no unit: ns),\n"
-	"                        0 for the default; the kernel keeps it in 100us..100ms\n"
-	"  -R, --reset-on-fork   children start as SCHED_NORMAL\n"
+	HT_PARAMS_HELP
 	"  -v, --verbose         show each task afterwards\n"
 	"  -h, --help            this text\n"
 	"\n"
@@ -41,10 +37,7 @@ enum { OPT_OFF = 256 };
 static const struct option long_options[] = {
 	{ "all-tasks",		no_argument, NULL, 'a' },
 	{ "off",		no_argument, NULL, OPT_OFF },
-	{ "nice",		required_argument, NULL, 'n' },
-	{ "slice",		required_argument, NULL, 'T' },
-	{ "reset-on-fork",	no_argument, NULL, 'R' },
-	{ "verbose",		no_argument, NULL, 'v' },
+	HT_PARAMS_LONG,
 	{ "help",		no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 }
 };
@@ -63,7 +56,7 @@ static void show(pid_t tid, const struct set_options *opts)
 {
 	struct ht_attr attr;
 
-	if (opts->verbose && !ht_attr_get(tid, &attr))
+	if (opts->params.verbose && !ht_attr_get(tid, &attr))
 		ht_print_attr(stdout, tid, &attr);
 }
 
@@ -146,7 +139,8 @@ static int set_main(int argc, char **argv)
 	struct set_options opts = { 0 };
 	int opt;
 
-	while ((opt = getopt_long(argc, argv, "an:T:Rvh", long_options, NULL)) != -1) {
+	while ((opt = getopt_long(argc, argv, "ah" HT_PARAMS_SHORT, long_options,
+				  NULL)) != -1) {
 		switch (opt) {
 		case 'a':
 			opts.all_threads = true;
@@ -154,26 +148,11 @@ static int set_main(int argc, char **argv)
 		case OPT_OFF:
 			opts.off = true;
 			break;
-		case 'n':
-			if (ht_parse_nice(optarg, &opts.params.nice))
-				return ht_usage_error(&ht_verb_set);
-			opts.params.has_nice = true;
-			break;
-		case 'T':
-			if (ht_parse_slice(optarg, &opts.params.slice_ns))
-				return ht_usage_error(&ht_verb_set);
-			opts.params.has_slice = true;
-			break;
-		case 'R':
-			opts.params.reset_on_fork = true;
-			break;
-		case 'v':
-			opts.verbose = true;
-			break;
 		case 'h':
 			return ht_help(&ht_verb_set);
 		default:
-			return ht_usage_error(&ht_verb_set);
+			if (ht_parse_param(&opts.params, opt, optarg))
+				return ht_usage_error(&ht_verb_set);
 		}
 	}
 	if (optind == argc) {

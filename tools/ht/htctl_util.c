@@ -101,6 +101,27 @@ int ht_parse_seconds(const char *text, double *seconds)
 	return 0;
 }
 
+/* One of HT_PARAMS_SHORT: 0, or -1 if it is none of them or its word is wrong. */
+int ht_parse_param(struct ht_params *params, int opt, const char *arg)
+{
+	switch (opt) {
+	case 'n':
+		params->has_nice = true;
+		return ht_parse_nice(arg, &params->nice);
+	case 'T':
+		params->has_slice = true;
+		return ht_parse_slice(arg, &params->slice_ns);
+	case 'R':
+		params->reset_on_fork = true;
+		return 0;
+	case 'v':
+		params->verbose = true;
+		return 0;
+	default:
+		return -1;
+	}
+}
+
 int ht_usage_error(const struct ht_verb *verb)
 {
 	fprintf(stderr, "Try 'htctl %s --help'.\n", verb->name);
