@@ -4,6 +4,7 @@
  *
  * This file only finds the verb; see htctl.1 for what each one does.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,6 +50,17 @@ static void print_help(FILE *out)
 	      "126 if it could not be executed, 127 if it was not found.\n", out);
 }
 
+/* What was printed has to have arrived: a full disk is no success. */
+static int end(int status)
+{
+	int err = fflush(stdout) ? errno : ferror(stdout) ? EIO : 0;
+
+	if (!err)
+		return status;
+	fprintf(stderr, "htctl: cannot write the output: %s\n", strerror(err));
+	return EXIT_FAILURE;
+}
+
 int main(int argc, char **argv)
 {
 	const struct ht_verb *verb;
@@ -60,11 +72,11 @@ int main(int argc, char **argv)
 	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help") ||
 	    !strcmp(argv[1], "help")) {
 		print_help(stdout);
-		return EXIT_SUCCESS;
+		return end(EXIT_SUCCESS);
 	}
 	if (!strcmp(argv[1], "-V") || !strcmp(argv[1], "--version")) {
 		puts("htctl " HTCTL_VERSION);
-		return EXIT_SUCCESS;
+		return end(EXIT_SUCCESS);
 	}
 	verb = find_verb(argv[1]);
 	if (!verb) {
@@ -74,5 +86,5 @@ int main(int argc, char **argv)
 	}
 	/* getopt begins its messages with argv[0] */
 	argv[1] = argv[0];
-	return verb->main(argc - 1, argv + 1);
+	return end(verb->main(argc - 1, argv + 1));
 }
