@@ -81,6 +81,18 @@ void test_skip(const char *fmt, ...)
 	va_end(ap);
 }
 
+char *test_printed(void (*print)(const struct ht_machine *m, FILE *out),
+		   const struct ht_machine *m)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+
+	print(m, out);
+	fclose(out);
+	return text;
+}
+
 static bool is_wanted(const char *name, int argc, char **argv)
 {
 	int i;

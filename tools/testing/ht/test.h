@@ -9,6 +9,10 @@
 #define _TESTING_HT_TEST_H
 
 #include <stdbool.h>
+#include <stdio.h>
+
+struct ht_error;
+struct ht_machine;
 
 /* The kernel's word, for tables that are the kernel's too. */
 #define __maybe_unused	__attribute__((unused))
@@ -34,6 +38,13 @@ void test_skip(const char *why, ...);
 
 #define CHECK_STR(got, want) \
 	CHECK(strcmp(got, want) == 0, "got \"%s\", expected \"%s\"", got, want)
+
+/* What @print writes about @m, in an allocated string. */
+char *test_printed(void (*print)(const struct ht_machine *m, FILE *out),
+		   const struct ht_machine *m);
+/* Checks that @m, if it could be read, is described as @want; frees it. */
+void test_description(struct ht_machine *m, const struct ht_error *err,
+		      const char *want);
 
 /* Where expected/ and topologies/ are, without a slash at the end. */
 extern const char *test_dir;

@@ -91,18 +91,8 @@ static void expect(const char *want)
 {
 	struct ht_error err = { 0 };
 	struct ht_machine *m = ht_machine_from_sysfs(root, &err);
-	char *out = NULL;
-	size_t size = 0;
-	FILE *mem;
 
-	if (!CHECK(m, "%s", err.text))
-		return;
-	mem = open_memstream(&out, &size);
-	ht_machine_describe(m, mem);
-	fclose(mem);
-	CHECK_STR(out, want);
-	free(out);
-	ht_machine_free(m);
+	test_description(m, &err, want);
 }
 
 /* @want: the end of the message, since the root is anywhere. */

@@ -15,24 +15,12 @@
 
 static char *tree_of(const struct ht_machine *m)
 {
-	char *out = NULL;
-	size_t size = 0;
-	FILE *mem = open_memstream(&out, &size);
-
-	ht_machine_print_tree(m, mem);
-	fclose(mem);
-	return out;
+	return test_printed(ht_machine_print_tree, m);
 }
 
 static char *description_of(const struct ht_machine *m)
 {
-	char *out = NULL;
-	size_t size = 0;
-	FILE *mem = open_memstream(&out, &size);
-
-	ht_machine_describe(m, mem);
-	fclose(mem);
-	return out;
+	return test_printed(ht_machine_describe, m);
 }
 
 static char *read_all(const char *path)
