@@ -470,17 +470,26 @@ TEST(sequence_5_warmth, "a short sleeper stays, one whose data is gone moves")
 	ht_skip("the plain rule has no warmth term");
 }
 
-TEST(sequence_7_offline_prev, "prev goes offline while T sleeps")
+/* The last CPU, if it can be taken offline. */
+static int need_removable_cpu(void)
 {
 	char path[96];
+	int cpu;
+
+	ht_need_cpus(&topo, 2, 1);
+	cpu = 63 - __builtin_clzll(topo.usable);
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	if (!ht_exists(path))
+		ht_skip("CPU %d cannot go offline", cpu);
+	return cpu;
+}
+
+TEST(sequence_7_offline_prev, "prev goes offline while T sleeps")
+{
 	int index, prev;
 
 	setup();
-	ht_need_cpus(&topo, 2, 1);
-	prev = 63 - __builtin_clzll(topo.usable);
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", prev);
-	if (!ht_exists(path))
-		ht_skip("CPU %d cannot go offline", prev);
+	prev = need_removable_cpu();
 	index = ht_sleeper("ht-T", SCHED_HT, 0, HT_CPU(prev));
 	for (unsigned int i = 0; i < ht_rounds(5); i++) {
 		ht_pin(ht_slot(index)->pid, HT_CPU(prev));
@@ -488,7 +497,7 @@ TEST(sequence_7_offline_prev, "prev goes offline while T sleeps")
 		ht_wait_asleep(index);
 		ht_pin(ht_slot(index)->pid, i % 2 ? topo.online :
 		       HT_CPU(prev) | HT_CPU(ht_first(topo.usable)));
-		REQUIRE(!ht_write(path, "0"), "offline: %s", strerror(errno));
+		REQUIRE(!ht_cpu_online(prev, false), "offline: %s", strerror(errno));
 		ht_wake(index);
 		ht_wait_answer(index);
 		EXPECT(ht_slot(index)->first_cpu != prev, "woken on offline CPU %d",
@@ -497,7 +506,7 @@ TEST(sequence_7_offline_prev, "prev goes offline while T sleeps")
 			EXPECT(ht_slot(index)->first_cpu == ht_first(topo.usable),
 			       "CPU %d was not allowed",
 			       ht_slot(index)->first_cpu);
-		REQUIRE(!ht_write(path, "1"), "online: %s", strerror(errno));
+		REQUIRE(!ht_cpu_online(prev, true), "online: %s", strerror(errno));
 	}
 }
 
@@ -760,15 +769,10 @@ TEST(class_path, "a running task that becomes SCHED_HT leaves a shared core")
 
 TEST(hotplug_path, "a running task whose CPU goes offline runs on")
 {
-	char path[96];
 	int index, cpu;
 
 	setup();
-	ht_need_cpus(&topo, 2, 1);
-	cpu = 63 - __builtin_clzll(topo.usable);
-	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	if (!ht_exists(path))
-		ht_skip("CPU %d cannot go offline", cpu);
+	cpu = need_removable_cpu();
 	index = ht_hog("ht-T", SCHED_HT, 0, HT_CPU(cpu));
 	for (unsigned int i = 0; i < ht_rounds(4); i++) {
 		ht_mask allowed = i % 2 ? topo.usable : HT_CPU(cpu);
@@ -776,9 +780,9 @@ TEST(hotplug_path, "a running task whose CPU goes offline runs on")
 		ht_pin(ht_slot(index)->pid, HT_CPU(cpu));
 		EXPECT(ht_runs_within(index, HT_CPU(cpu)), "not there");
 		ht_pin(ht_slot(index)->pid, allowed);
-		REQUIRE(!ht_write(path, "0"), "offline: %s", strerror(errno));
+		REQUIRE(!ht_cpu_online(cpu, false), "offline: %s", strerror(errno));
 		EXPECT(ht_runs_within(index, topo.online & ~HT_CPU(cpu)),
 		       "on CPU %d", ht_slot(index)->cpu);
-		REQUIRE(!ht_write(path, "1"), "online: %s", strerror(errno));
+		REQUIRE(!ht_cpu_online(cpu, true), "online: %s", strerror(errno));
 	}
 }
