@@ -96,5 +96,7 @@ clean: ## Remove build products from the checkout
 	@for d in tools/ht tools/lib/ht tools/testing/ht tools/testing/selftests/sched_ht; do \
 		if [ -f $$d/Makefile ]; then $(MAKE) -s -C $$d clean || exit 1; fi; done
 
-cache-clean: ## Remove the kernel trees (not ccache) from HT_CACHE
-	@rm -rf "$(HT_CACHE)"/linux-* "$(HT_CACHE)"/stage.*
+cache-clean: ## Remove kernel trees and what was built (not ccache) from HT_CACHE
+	@rm -rf "$(HT_CACHE)"/linux-[0-9]* "$(HT_CACHE)"/deb-[0-9]* \
+		"$(HT_CACHE)"/scx-[0-9]* "$(HT_CACHE)"/stage.* "$(HT_CACHE)"/images \
+		"$(HT_CACHE)"/vm

@@ -5,10 +5,15 @@
 # hooks for that version, configured from configs/, built in the cache folder.
 # Run again, it rebuilds only what a change calls for.
 #
-# usage: scripts/kernel.sh build|path|tree|configure KVER CONFIG
+# usage: scripts/kernel.sh build|path|configure KVER CONFIG
 #   build      build bzImage, show progress
-#   path       the same, print nothing on stdout but the path of bzImage
+#   path       build it unless it is there; print nothing on stdout but its path
 #   configure  overlay, hooks and .config only; prints the tree
+#
+# A tree is one for each version and configuration, so that building is
+# incremental. The image is a copy, named after the content of the source and the
+# configuration: another checkout that builds in the same tree changes nothing under
+# a guest, and going back to a former state takes no build.
 #
 # CONFIG names configs/NAME.config (on top of base), several joined by '+';
 # the name `vanilla` among them means Debian's source without hooks or overlay.
@@ -59,6 +64,17 @@ progress_line()
 	fi
 }
 
+# Copies the image to where it stays, and drops all but the newest few.
+keep_image()
+{
+	mkdir -p "$(dirname "$IMAGE")"
+	cp "$TREE/arch/x86/boot/bzImage" "$IMAGE.new"
+	mv "$IMAGE.new" "$IMAGE"
+	find "$IMAGES" -maxdepth 1 -name "linux-$KVER-$CONFIG-????????????" \
+		-printf '%T@ %p\n' | sort -rn | tail -n +$((KEEP_IMAGES + 1)) |
+		cut -d' ' -f2- | xargs -d '\n' -r rm -rf
+}
+
 build()
 {
 	local log=$TREE/.ht-build.log
@@ -69,11 +85,17 @@ build()
 		grep -nE 'error:|\*\*\*|undefined reference|FAILED' "$log" | head -20 >&2 || true
 		die "the kernel did not build; whole log: $log"
 	fi
+	keep_image
 	note "linux-$KVER $CONFIG: built in $SECONDS s: $IMAGE"
 }
 
 [ $# = 3 ] || usage
 ACTION=$1 KVER=$2 CONFIG=$3
+case $ACTION in
+build | path | configure) ;;
+*) usage ;;
+esac
+KEEP_IMAGES=20
 LABEL="linux-$KVER $CONFIG"
 require_kver "$KVER"
 require_tools gcc make flex bison bc
@@ -85,18 +107,29 @@ done
 
 [[ +$CONFIG+ != *+vanilla+* ]] || export HT_VANILLA=1
 TREE=$HT_CACHE/linux-$KVER-$CONFIG
-IMAGE=$TREE/arch/x86/boot/bzImage
+IMAGES=$HT_CACHE/images
 mkdir -p "$HT_CACHE"
 take_lock "$TREE.lock"
 TREE_LOCK=$HT_LOCK_FD
-prepare_tree "$TREE" "$KVER"
-merge_fragments "${FRAGMENTS[@]}" > "$TREE/.ht-fragment"
+stage_tree "$TREE" "$KVER"
+PRISTINE=$(pristine_tree "$KVER")
+merge_fragments "${FRAGMENTS[@]}" > "$TREE.stage.config"
+KEY=$(content_key "$TREE.stage" "$PRISTINE" "$TREE.stage.config")
+IMAGE=$IMAGES/linux-$KVER-$CONFIG-$KEY/bzImage
+if [ "$ACTION" = path ] && [ -s "$IMAGE" ]; then
+	rm -rf "$TREE.stage" "$TREE.stage.config"
+	touch "$(dirname "$IMAGE")"
+	echo "$IMAGE"
+	exit
+fi
+sync_tree "$TREE" "$TREE.stage" "$PRISTINE"
+rm -rf "$TREE.stage"
+mv "$TREE.stage.config" "$TREE/.ht-fragment"
 configure_tree "$TREE" "$TREE/.ht-fragment"
 
 case $ACTION in
 build) build ;;
 path) build; echo "$IMAGE" ;;
 configure) echo "$TREE" ;;
-*) usage ;;
 esac
 exec {TREE_LOCK}>&-

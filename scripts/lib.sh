@@ -220,18 +220,39 @@ sync_tree()
 	mv "$list.new" "$list"
 }
 
-# Brings tree $1 of version $2 up to date with the checkout. Needs its lock.
-prepare_tree()
+# Fills $1.stage with what tree $1 of version $2 has beyond pristine source. Needs
+# the tree's lock. sync_tree() comes next, or removing the stage.
+stage_tree()
 {
-	local tree=$1 kver=$2 pristine stage=$1.stage
+	local tree=$1 kver=$2 pristine
 
 	require_tools patch rsync git
 	pristine=$(pristine_tree "$kver")
-	rm -rf "$stage"
-	mkdir -p "$stage"
-	[ "${HT_VANILLA:-0}" = 1 ] || stage_changes "$stage" "$kver" "$pristine"
-	sync_tree "$tree" "$stage" "$pristine"
-	rm -rf "$stage"
+	rm -rf "$tree.stage"
+	mkdir -p "$tree.stage"
+	[ "${HT_VANILLA:-0}" = 1 ] || stage_changes "$tree.stage" "$kver" "$pristine"
+}
+
+# What a kernel built from stage $1, pristine source $2 and fragment $3 depends on,
+# in one word.
+content_key()
+{
+	{
+		(cd "$1" && find . -type f -print0 | sort -z | xargs -0r sha256sum)
+		cat "$2.stamp" "$3"
+		gcc -dumpfullversion
+	} | sha256sum | cut -c1-12
+}
+
+# Brings tree $1 of version $2 up to date with the checkout. Needs its lock.
+prepare_tree()
+{
+	local pristine
+
+	stage_tree "$1" "$2"
+	pristine=$(pristine_tree "$2")
+	sync_tree "$1" "$1.stage" "$pristine"
+	rm -rf "$1.stage"
 }
 
 # The compiler settings of every kernel build, so that ccache's answers hold

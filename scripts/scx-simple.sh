@@ -19,9 +19,10 @@ require_kver "$kver"
 CLANG=${CLANG:-clang}
 require_tools make gcc "$CLANG"
 
-image=$(make -s -C "$HT_ROOT" kernel-path KVER="$kver" CONFIG="$config")
-vmlinux=${image%/arch/*}/vmlinux
-[ -f "$vmlinux" ] || die "no vmlinux beside $image"
+# Any state of that kernel will do, see below.
+vmlinux=$HT_CACHE/linux-$kver-$config/vmlinux
+[ -f "$vmlinux" ] || "$HT_ROOT/scripts/kernel.sh" build "$kver" "$config" >&2
+[ -f "$vmlinux" ] || die "no $vmlinux"
 source=$(pristine_tree "$kver")/tools/sched_ext
 [ -d "$source" ] || die "linux-source-$kver has no tools/sched_ext"
 
