@@ -72,6 +72,15 @@ torture: ## Churn under CONFIG=debug (DUR=60)
 cost: ## Count instructions of pipe and fork: SCHED_HT beside SCHED_NORMAL
 	@scripts/cost.sh
 
+bench: ## Fill the results table in the emulated SMT machine (BENCH="--rows S1 --runs 5")
+	@tools/bench/htbench run --vm $(BENCH)
+
+bench-short: ## The same in minutes: tests of the bench, then a few rows once
+	@scripts/bench.sh short
+
+plots: ## Tables and plots of the results there are (BENCH="--out DIR")
+	@tools/bench/htbench report $(BENCH)
+
 mutants: ## Break the class on purpose; show that each break is caught
 	@scripts/mutants.sh
 

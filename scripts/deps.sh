@@ -33,6 +33,8 @@ PACKAGES=(
 	# what runs inside the virtual machine
 	openssl stress-ng trace-cmd util-linux procps psmisc libcap2-bin
 	iproute2 busybox-static libcap-dev
+	# make bench
+	postgresql postgresql-contrib linux-perf gnuplot-nox
 )
 
 apt_get()

@@ -20,6 +20,7 @@ import time
 from . import columns, rows
 
 CPU_DIR = "/sys/devices/system/cpu"
+APPLETS = ("sh", "sort", "grep", "od", "tr", "uniq", "tail", "rm")
 
 
 def say(record):
@@ -33,12 +34,13 @@ class Context:
     def __init__(self, plan, work):
         self.plan, self.work = plan, work
         self.seconds = plan["seconds"]
-        self.load = plan["load"]
+        self.load, self.bin = plan["load"], os.path.join(work, "bin")
         self.traces = plan["traces"]
         self.machine = rows.Machine(**plan["machine"])
         self.job = self.setting = None
         self.attached = {}
-        self.keep = {}          # what rows prepare once per boot
+        self.seen = set()
+        self.project = plan["project"]
 
     # About the column
 
@@ -68,7 +70,38 @@ class Context:
     # Programs
 
     def program(self, name):
-        return os.path.join(self.load, name)
+        """A load, from memory: a guest asks its host at each open of a file."""
+        return self.in_memory(os.path.join(self.load, name))
+
+    def source(self, name):
+        return self.in_memory(os.path.join(os.path.dirname(self.load), name))
+
+    def in_memory(self, path):
+        copy = os.path.join(self.bin, os.path.basename(path))
+        if not os.path.exists(copy):
+            os.makedirs(self.bin, exist_ok=True)
+            shutil.copy(path, copy)
+        return copy
+
+    def small_system(self):
+        """PATH of a directory in memory with what shell scripts use."""
+        busybox = shutil.which("busybox")
+        if not busybox:
+            raise rows.RowError("busybox is not installed ('make deps' does it)")
+        program = self.in_memory(busybox)
+        path = os.path.join(self.work, "applets")
+        os.makedirs(path, exist_ok=True)
+        for name in APPLETS:
+            if not os.path.lexists(os.path.join(path, name)):
+                os.symlink(program, os.path.join(path, name))
+        return path
+
+    def first_time(self, case):
+        """Whether this boot has not run the row's case yet."""
+        key = self.job["row"], case
+        fresh = key not in self.seen
+        self.seen.add(key)
+        return fresh
 
     def label(self, case, suffix=""):
         return f"{self.job['row']}/{case}{suffix}"
@@ -105,18 +138,6 @@ class Context:
             why = (done.stderr.strip() or done.stdout.strip())[-300:]
             raise rows.RowError(f"{' '.join(argv[:6])}: status {done.returncode}: {why}")
         return done.stdout
-
-
-def pairs(text):
-    """The numbers of a load that prints lines "name value"."""
-    out = {}
-    for line in text.splitlines():
-        name, _, value = line.partition(" ")
-        try:
-            out[name] = float(value)
-        except ValueError as e:
-            raise rows.RowError(f"no number in '{line}'") from e
-    return out
 
 
 def describe():
@@ -197,9 +218,6 @@ class Agent:
             for job in self.plan["jobs"]:
                 self.one(job)
         finally:
-            for row in self.rows.values():
-                if hasattr(row, "close"):
-                    row.close(self.ctx)
             self.leave()
 
 

@@ -76,12 +76,17 @@ def write(path, value):
         f.write(f"{value}\n")
 
 
-def online_cpus():
+def parse_cpus(text):
+    """The CPUs of a list such as 0-3,8."""
     out = set()
-    for part in read("/sys/devices/system/cpu/online").split(","):
+    for part in text.split(","):
         first, _, last = part.partition("-")
         out |= set(range(int(first), int(last or first) + 1))
     return out
+
+
+def online_cpus():
+    return parse_cpus(read("/sys/devices/system/cpu/online"))
 
 
 class FairServers:

@@ -3,11 +3,11 @@
 
 
 def row_columns(row, columns):
-    """The columns asked for, and those without which the row says little."""
+    """The columns asked for and those the row needs, without those it cannot have."""
     from . import columns as table
     names = [c.name for c in columns]
     extra = [name for name in row.always if name not in names]
-    return list(columns) + table.find(extra, {})
+    return [c for c in list(columns) + table.find(extra, {}) if c.name not in row.never]
 
 
 def row_topos(row, topos, default):

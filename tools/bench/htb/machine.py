@@ -15,6 +15,8 @@ TOP = Path(__file__).resolve().parents[3]
 BENCH = TOP / "tools" / "bench"
 VM = TOP / "scripts" / "vm"
 SKIPPED = 77
+# In a guest the system's own, which starts fastest.
+PYTHON = "/usr/bin/python3"
 MEM_MB = {4: 2048, 16: 3072}
 
 
@@ -156,7 +158,7 @@ class Bench:
         plan = {"jobs": jobs, "seconds": self.o.seconds, "kernel": kernel,
                 "columns": list(dict.fromkeys(j["column"] for j in jobs)),
                 "machine": vars(self.machines[topo]), "traces": self.traces,
-                "load": str(BENCH / "load" / "build"),
+                "load": str(BENCH / "load" / "build"), "project": str(TOP / "tools" / "ht"),
                 "htctl": str(TOP / "tools" / "ht" / "build" / "htctl"),
                 "scx_programs": self.scx_programs, "database": self.o.database}
         with open(path, "w", encoding="utf-8") as f:
@@ -186,7 +188,8 @@ class Bench:
         marks = os.path.join(self.o.out, "marks.jsonl") if self.o.clock == "smtvm" else None
         if marks and os.path.exists(marks):
             os.unlink(marks)
-        agent = [sys.executable if not self.o.vm else "python3", "-m", "htb.agent", plan]
+        agent = [PYTHON if self.o.vm and os.path.exists(PYTHON) else sys.executable,
+                 "-m", "htb.agent", plan]
         command = agent
         if self.o.vm:
             command = self.vm_command(topo, kernel, jobs, marks) + ["--", *agent]

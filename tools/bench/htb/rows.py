@@ -38,6 +38,8 @@ class Row:
     needs_database = False
     # Columns without which the row says little.
     always = ()
+    # Columns that cannot run it.
+    never = ()
     # Host seconds per guest second under emulation, where nothing was measured.
     host_s_per_guest_s = 2.0
 

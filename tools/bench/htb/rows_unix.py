@@ -1,1 +1,88 @@
-ROWS = ()
+# SPDX-License-Identifier: GPL-2.0
+"""S6: what a switch, a fork, an exec cost.
+
+Each case is a command that does a number of operations. It runs with two
+numbers; speed and instructions per operation come from the difference, so that
+starting and ending the command does not count.
+"""
+
+from collections import namedtuple
+
+from .rows import Metric, Row, RowError
+
+# command: from (ctx, count) to arguments; ops: how many operations count makes;
+# rate: count per second, roughly, at 1e9 instructions a second.
+Op = namedtuple("Op", "about command ops rate")
+
+
+def same(count):
+    return count
+
+
+def with_warm_up(count):
+    """bench/cost.c runs a tenth more."""
+    return count + count // 10 + 1
+
+
+OPS = {
+    "pipe": Op("perf bench sched pipe, round trips, two processes",
+               lambda ctx, n: ["perf", "bench", "-f", "simple", "sched", "pipe", "-l", str(n)],
+               same, 40000),
+    "pipe-one-cpu": Op("pipe round trips, both on one CPU",
+                       lambda ctx, n: [ctx.program("cost"), "pipe", str(n)], with_warm_up, 60000),
+    "switch": Op("stress-ng --switch, switches",
+                 lambda ctx, n: ["stress-ng", "--switch", "1", "--switch-ops", str(n), "-q"],
+                 same, 60000),
+    "fork": Op("fork, exit, wait", lambda ctx, n: [ctx.program("cost"), "fork", str(n)],
+               with_warm_up, 3000),
+    "exec": Op("a program replaces itself",
+               lambda ctx, n: [ctx.program("unixops"), "exec", str(n)], same, 1500),
+    "scripts8": Op("8 shell scripts at once, rounds",
+                   lambda ctx, n: ["env", f"PATH={ctx.small_system()}",
+                                   f"{ctx.small_system()}/sh", ctx.source("scripts8.sh"), str(n)],
+                   same, 8),
+    "copy": Op("256 KiB between files in memory, 1 KiB blocks",
+               lambda ctx, n: [ctx.program("unixops"), "copy", str(n)], same, 1000),
+    "arith": Op("1000 dependent double operations",
+                lambda ctx, n: [ctx.program("unixops"), "arith", str(n)], same, 300000),
+}
+
+
+class UnixRow(Row):
+    """Operations of one kind after the other, each kind one case."""
+    name = "S6"
+    group = "S6"
+    title = "switch, fork, exec, scripts, copy, arithmetic"
+    metrics = (Metric("ops_per_s", "op/s", "higher"),
+               Metric("kernel_insns_per_op", "kernel instructions/op", "lower"))
+    host_s_per_guest_s = 5.0
+
+    def cases(self, machine):
+        return list(OPS)
+
+    @staticmethod
+    def counts(case, seconds):
+        big = max(10, int(OPS[case].rate * seconds))
+        return max(1, big // 8), big
+
+    def guest_s(self, case, machine, seconds):
+        return 1.3 * seconds + 0.5
+
+    def run(self, ctx, case):
+        op, ops, times = OPS[case], {}, []
+        small, big = self.counts(case, ctx.seconds)
+        if ctx.first_time(case):
+            # The emulated machine reads programs from the host the first time.
+            ctx.run(op.command(ctx, small))
+        for count, suffix in ((small, ".small"), (big, "")):
+            _, took_ns = ctx.run(op.command(ctx, count), case=case, suffix=suffix)
+            ops[ctx.label(case, suffix)] = op.ops(count)
+            times.append((op.ops(count), took_ns))
+        ctx.attach("ops", ops)
+        (ops_small, ns_small), (ops_big, ns_big) = times
+        if ns_big <= ns_small:
+            raise RowError(f"{ops_big} operations took no longer than {ops_small}")
+        return {"ops_per_s": 1e9 * (ops_big - ops_small) / (ns_big - ns_small)}
+
+
+ROWS = (UnixRow(),)
