@@ -25,8 +25,11 @@
 # otherwise; 2 for wrong usage.
 set -euo pipefail
 
-here=$(cd "$(dirname "$0")" && pwd)
-top=$(dirname "$here")
+# shellcheck source=scripts/lib.sh
+. "$(dirname "$0")/lib.sh"
+
+here=$HT_ROOT/scripts
+top=$HT_ROOT
 
 repetitions=10 seconds=1 out=$top/out/demo kernel='' policies=() install=yes
 KVER=${KVER:-6.12}
@@ -91,10 +94,10 @@ prepare()
 clear_out()
 {
 	mkdir -p "$out"
-	if [ -n "$(ls -A "$out")" ] && [ ! -e "$out/machine.txt" ]; then
-		echo "demo.sh: $out is not empty and holds no recording of the demonstration" >&2
-		exit 1
+	if [ -n "$(ls -A -I .lock "$out")" ] && [ ! -e "$out/machine.txt" ]; then
+		die "$out is not empty and holds no recording of the demonstration"
 	fi
+	take_lock "$out/.lock"
 	rm -rf "$out"/{normal,ht}-*-* "$out"/{machine.txt,topology.txt,results.json,table.txt}
 }
 

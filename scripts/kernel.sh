@@ -99,11 +99,9 @@ KEEP_IMAGES=20
 LABEL="linux-$KVER $CONFIG"
 require_kver "$KVER"
 require_tools gcc make flex bison bc
-mapfile -t FRAGMENTS < <(config_fragments "$CONFIG")
-[ "${#FRAGMENTS[@]}" -gt 0 ] || exit 1
-for f in "${FRAGMENTS[@]}"; do
-	[ -f "$f" ] || exit 1
-done
+[[ $CONFIG =~ ^[a-z0-9_+-]+$ ]] || die "CONFIG=$CONFIG: a name of configs/, several joined by '+'"
+LIST=$(config_fragments "$CONFIG") || exit 1
+mapfile -t FRAGMENTS <<< "$LIST"
 
 [[ +$CONFIG+ != *+vanilla+* ]] || export HT_VANILLA=1
 TREE=$HT_CACHE/linux-$KVER-$CONFIG

@@ -6,8 +6,9 @@
 
 HT_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
-# Everything big or slow to make lives here, never in the checkout.
-HT_CACHE=${HT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sched-ht}
+# Everything big or slow to make lives here, never in the checkout. Absolute, since
+# make works in other folders.
+HT_CACHE=$(realpath -ms "${HT_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/sched-ht}")
 HT_JOBS=${HT_JOBS:-$(nproc)}
 
 # Where the repository lies over a kernel tree, path by path.
@@ -40,6 +41,10 @@ usage_die()
 	echo "$(basename "$0"): $*" >&2
 	exit 2
 }
+
+# Kernel makefiles split paths at spaces and colons, and so do ours.
+[[ $HT_ROOT != *[[:space:]:]* ]] || die "the path '$HT_ROOT' has a space or colon in it: make cannot work there"
+[[ $HT_CACHE != *[[:space:]:]* ]] || die "HT_CACHE='$HT_CACHE' has a space or colon in it: make cannot work there"
 
 # The kernel versions there are hooks for, on one line.
 known_kvers()
@@ -78,9 +83,11 @@ require_tools()
 # Runs the rest of the script with an exclusive lock on $1; says who waits.
 take_lock()
 {
+	local what=${1%.lock}
+
 	exec {HT_LOCK_FD}>"$1"
 	flock -n "$HT_LOCK_FD" && return 0
-	note "waiting for another run that uses $(basename "$1" .lock)"
+	note "waiting for another run that uses ${what%/}"
 	flock "$HT_LOCK_FD"
 }
 
@@ -89,9 +96,10 @@ drop_lock()
 	exec {HT_LOCK_FD}>&-
 }
 
+# HT_SOURCES: where it is, if not where Debian's package puts it.
 source_tarball()
 {
-	echo "/usr/src/linux-source-$1.tar.xz"
+	echo "${HT_SOURCES:-/usr/src}/linux-source-$1.tar.xz"
 }
 
 # Prints the folder with the pristine source of version $1, unpacking it first
@@ -216,7 +224,8 @@ sync_tree()
 	# Until all is copied the list names old and new, should this be cut short.
 	sort -u "$list" "$list.new" > "$list.both"
 	mv "$list.both" "$list"
-	rsync -rc --no-times --chmod=D755,F644 "$stage/" "$tree/"
+	rsync -rc --no-times --chmod=D755,F644 "$stage/" "$tree/" ||
+		die "could not write to $tree"
 	mv "$list.new" "$list"
 }
 

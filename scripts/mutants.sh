@@ -77,6 +77,7 @@ kernel_mutants()
 	local kernel fault test what specs=()
 
 	mkdir -p "$OUT"
+	take_lock "$OUT/.lock"
 	make -s -C "$SRC" OUTPUT="$BIN"
 	kernel=${HT_KERNEL:-$(make -s -C "$HT_ROOT" kernel-path KVER="$KVER" CONFIG="$CONFIG")}
 	while IFS='|' read -r fault test what; do

@@ -244,6 +244,7 @@ esac
 require_tools make gcc
 cd "$HT_ROOT"
 mkdir -p "$OUT"
+take_lock "$OUT/.lock"
 make -s -C "$SRC" OUTPUT="$BIN"
 make -s -C "$HT_ROOT/tools/ht"
 KERNEL=${HT_KERNEL:-$(make -s -C "$HT_ROOT" kernel-path KVER="$KVER" CONFIG="$CONFIG")}

@@ -27,9 +27,11 @@ layer_table()
 	check        | 300  | count  | make -s check
 	coverage     | 300  | status | make -s coverage
 	htctl        | 300  | count  | make -s -C tools/ht check
+	scripts      | 120  | count  | scripts/scripts-test.sh
 	docs         | 120  | count  | scripts/doc-examples.sh
 	fuzz         | 240  | status | make -s fuzz FUZZ_SECONDS=60
 	lint         | 900  | count  | scripts/lint.sh $KVER
+	patch        | 300  | status | scripts/mkpatch.sh $KVER
 	off-check    | 600  | count  | scripts/off-check.sh $KVER
 	matrix       | 1500 | count  | scripts/matrix.sh $KVER
 	kernel-base  | 1500 | status | scripts/kernel.sh build $KVER base
@@ -98,17 +100,41 @@ judge()
 	[ -z "$WHY" ] || F=$((F + 1))
 }
 
+# Ends the layer that runs, and all that it started, when we are ended.
+interrupted()
+{
+	trap - INT TERM HUP
+	[ -z "$LAYER" ] || { kill "$LAYER" && wait "$LAYER"; } 2>/dev/null || true
+	echo "$(basename "$0"): interrupted" >&2
+	exit 130
+}
+
 # The command runs in its own process group with no standard input, so that
-# ending it on time ends what it started.
+# ending it, on time or early, ends what it started. Sets RC.
+run_command()
+{
+	local limit=$1 log=$2 cmd=$3 out tee
+
+	RC=0
+	exec {out}> >(exec tee "$log")
+	tee=$!
+	timeout -k 30 "$limit" bash -c "$cmd" < /dev/null >&"$out" 2>&1 {out}>&- &
+	LAYER=$!
+	exec {out}>&-
+	wait "$LAYER" || RC=$?
+	LAYER=
+	wait "$tee" || true
+}
+
 run_layer()
 {
-	local name=$1 limit log=$LOGS/$1.log start=$SECONDS rc=0 cmd
+	local name=$1 limit log=$LOGS/$1.log start=$SECONDS cmd
 
 	limit=$(layer_limit "$name")
 	cmd=$(layer_field "$name" 4)
 	echo "=== $name: ${cmd//\$KVER/$KVER}"
-	timeout -k 30 "$limit" bash -c "$cmd" < /dev/null 2>&1 | tee "$log" || rc=${PIPESTATUS[0]}
-	judge "$name" "$rc" "$log" "$limit"
+	run_command "$limit" "$log" "$cmd"
+	judge "$name" "$RC" "$log" "$limit"
 	[ -z "$WHY" ] || echo "$name: $WHY"
 	printf '%-14s %6d s %7d %7d %7d  %s\n' "$name" $((SECONDS - start)) \
 		"$P" "$F" "$S" "$WHY" >> "$LOGS/summary"
@@ -133,6 +159,9 @@ export KVER
 cd "$HT_ROOT"
 LOGS=$HT_ROOT/out/test
 mkdir -p "$LOGS"
+take_lock "$LOGS/.lock"
+LAYER=
+trap interrupted INT TERM HUP
 : > "$LOGS/summary"
 PASSED=0 FAILED=0 SKIPPED=0
 for l in "${LAYERS[@]}"; do

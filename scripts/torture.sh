@@ -25,6 +25,7 @@ SRC=$HT_ROOT/tools/testing/selftests/sched_ht
 BIN=$HT_ROOT/out/selftest-bin
 
 mkdir -p "$OUT"
+take_lock "$OUT/.lock"
 make -s -C "$SRC" OUTPUT="$BIN"
 kernel=${HT_KERNEL:-$(make -s -C "$HT_ROOT" kernel-path KVER="$KVER" CONFIG="$CONFIG")}
 short=$(((seconds + 9) / 10))
