@@ -17,8 +17,8 @@ export TOPO TESTS POINTS ROTATE DUR FUZZ_SECONDS DEB_CONFIG DEB_MODULES DEB_REVI
 .PHONY: $(shell sed -n 's/^\([a-z][a-z0-9-]*\):.*\#\# .*/\1/p' $(firstword $(MAKEFILE_LIST)))
 
 help: ## List the targets
-	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
-		awk -F'|' '{ printf "%-16s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z][a-z0-9-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | \
+		awk -F'\t' '{ printf "%-16s %s\n", $$1, $$2 }'
 	@echo
 	@echo "  Variables: KVER=$(KVER)  CONFIG=$(CONFIG) (configs/*.config, joined by +)"
 	@echo "             HT_CACHE=$(HT_CACHE)"
