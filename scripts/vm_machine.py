@@ -89,6 +89,47 @@ def build_init():
     return path
 
 
+def build_smtvm():
+    """The plugin that ties guest time to instructions, built once per content."""
+    source = os.path.join(os.path.dirname(SCRIPTS), "tools", "smtvm")
+    key = hashlib.sha256()
+    for name in sorted(os.listdir(source)):
+        if name.endswith((".c", ".h")) or name == "Makefile":
+            with open(os.path.join(source, name), "rb") as f:
+                key.update(f.read())
+    path = os.path.join(cache_dir(), f"smtvm-{key.hexdigest()[:16]}")
+    if not os.path.exists(os.path.join(path, "smtvm.so")):
+        new = tempfile.mkdtemp(dir=cache_dir())
+        done = subprocess.run(["make", "-s", "-C", source, f"O={new}"], capture_output=True,
+                              text=True, check=False)
+        if done.returncode:
+            shutil.rmtree(new)
+            raise MachineError(f"smtvm does not compile ('make deps' installs what it "
+                               f"needs):\n{done.stderr}")
+        try:
+            os.rename(new, path)
+        except OSError:     # another run was faster
+            shutil.rmtree(new)
+    return os.path.join(path, "smtvm.so")
+
+
+SMTVM_QEMU = (10, 0)
+
+
+def smtvm_arguments(options, topology):
+    """The clock of --smtvm: QEMU's options, and the plugin's."""
+    version = qemu_version(options.qemu)
+    if version < SMTVM_QEMU:
+        raise MachineError(f"smtvm needs QEMU 10 or later, {options.qemu} is "
+                           f"{version[0]}.{version[1]}: 'make deps' installs it (Debian 12: "
+                           "from bookworm-backports)")
+    words = [build_smtvm(), "llc=" + {"none": "die"}.get(topology.llc, topology.llc)]
+    words += options.smtvm.split(",") if options.smtvm else []
+    if options.smtvm_out:
+        words.append("out=" + _quote(os.path.abspath(options.smtvm_out)))
+    return ["-icount", "shift=0,sleep=off", "-plugin", ",".join(words)]
+
+
 def _cpio_entry(number, name, mode, data=b"", device=(0, 0)):
     """One member of a cpio archive in 'newc' format."""
     path = name.encode() + b"\0"
@@ -114,9 +155,9 @@ def _quote(value):
     return value.replace(",", ",,")
 
 
-def parameters(topology, panic_on_warn, icount, extra):
+def parameters(topology, panic_on_warn, counted, extra):
     words = list(PARAMETERS)
-    if icount:
+    if counted:
         words.append("tsc_early_khz=1000000")
     if panic_on_warn:
         words.append("panic_on_warn=1")
@@ -149,20 +190,22 @@ def command(options, topology, files, fds):
     fds: socket numbers by port name, and 'qmp'.
     """
     model = options.cpu or CPU_MODEL
+    counted = options.icount or options.smtvm is not None
     machine = ["q35", "smm=off", "sata=off", *topology.machine_properties()]
     cpu = [model, CPU_FLAGS, *topology.cpu_properties()]
     argv = [options.qemu, "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
             "-machine", ",".join(machine),
-            "-accel", f"tcg,thread={'single' if options.icount else 'multi'},tb-size=256",
+            "-accel", f"tcg,thread={'single' if counted else 'multi'},tb-size=256",
             "-cpu", ",".join(cpu), "-smp", topology.smp_argument(),
             "-m", f"{options.mem}M", "-rtc", "base=utc,clock=vm",
             "-kernel", options.kernel, "-initrd", files["initrd"],
-            "-append", parameters(topology, options.panic_on_warn, options.icount,
-                                  options.append),
+            "-append", parameters(topology, options.panic_on_warn, counted, options.append),
             "-chardev", f"file,id=console,path={_quote(files['console'])}",
             "-serial", "chardev:console"]
     if options.icount:
         argv += ["-icount", "shift=0,sleep=off"]
+    if options.smtvm is not None:
+        argv += smtvm_arguments(options, topology)
     if "madt" in files:
         argv += ["-acpitable", f"file={_quote(files['madt'])}"]
     argv += topology.firmware_arguments() + topology.device_arguments(model)
