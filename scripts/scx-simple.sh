@@ -3,9 +3,9 @@
 #
 # Builds scx_simple, the smallest sched_ext scheduler, from the kernel source's
 # tools/sched_ext against the types of a built kernel, in the cache folder.
-# Prints its path. The selftest scx loads it.
+# Prints its path. The selftest scx loads it. PROGRAM: another one of those.
 #
-# usage: scripts/scx-simple.sh KVER CONFIG
+# usage: scripts/scx-simple.sh KVER CONFIG [PROGRAM]
 # environment: HT_CACHE; CLANG (clang)
 # exit: 0 built; 1 not possible, reason on stderr; 2 usage
 set -euo pipefail
@@ -13,8 +13,8 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 . "$(dirname "$0")/lib.sh"
 
-[ $# = 2 ] || usage_die "usage: scx-simple.sh KVER CONFIG"
-kver=$1 config=$2
+[ $# = 2 ] || [ $# = 3 ] || usage_die "usage: scx-simple.sh KVER CONFIG [PROGRAM]"
+kver=$1 config=$2 program=${3:-scx_simple}
 require_kver "$kver"
 CLANG=${CLANG:-clang}
 require_tools make gcc "$CLANG"
@@ -29,18 +29,18 @@ source=$(pristine_tree "$kver")/tools/sched_ext
 out=$HT_CACHE/scx-$kver
 mkdir -p "$out"
 take_lock "$out.lock"
-if [ ! -x "$out/build/bin/scx_simple" ] ||
-	[ "$source" -nt "$out/build/bin/scx_simple" ]; then
-	note "building scx_simple (about a minute, once)"
+if [ ! -x "$out/build/bin/$program" ] ||
+	[ "$source" -nt "$out/build/bin/$program" ]; then
+	note "building $program (about a minute, once)"
 	# The kernel has no kprobes, thus not this helper of BPF; all it does
 	# here is to copy the text of the reason why the scheduler ended.
 	# Its types are those of any kernel of that version with sched_ext.
 	if ! make -C "$source" O="$out" \
 		CLANG="$CLANG -D'bpf_probe_read_kernel_str(d,s,p)=0'" VMLINUX_BTF="$vmlinux" \
-		scx_simple > "$out/log" 2>&1; then
+		"$program" > "$out/log" 2>&1; then
 		tail -n 5 "$out/log" >&2
-		die "scx_simple does not build with $("$CLANG" --version | head -n 1), see $out/log"
+		die "$program does not build with $("$CLANG" --version | head -n 1), see $out/log"
 	fi
 fi
 drop_lock
-echo "$out/build/bin/scx_simple"
+echo "$out/build/bin/$program"

@@ -172,7 +172,7 @@ class Agent:
         kernels = [] if plan["kernel"] == "" else [plan["kernel"]]
         for column in columns.find([c for c in plan["columns"] if c not in kernels], kernels):
             self.settings[column.name] = columns.Setting(
-                column, plan["htctl"], plan["scx_programs"])
+                column, self.ctx.program("htctl/htctl"), plan["scx_programs"])
 
     def switch_to(self, name):
         if self.current == name:

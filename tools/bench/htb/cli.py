@@ -155,10 +155,7 @@ def scx_programs(names):
     out = {}
     for name in names:
         script = [str(TOP / "scripts" / "scx-simple.sh"), os.environ.get("KVER", "6.12"),
-                  os.environ.get("CONFIG", "base")]
-        if name != "scx_simple":
-            out[name] = f"{name} is not built: scripts/scx-simple.sh builds scx_simple only"
-            continue
+                  os.environ.get("CONFIG", "base"), name]
         done = subprocess.run(script, capture_output=True, text=True, check=False)
         lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
         out[name] = lines[-1] if lines else f"{name} could not be built"
@@ -205,11 +202,10 @@ def complete_vm(o):
 
 
 def build_tools():
-    for directory in ("tools/ht", "tools/bench/load"):
-        done = subprocess.run(["make", "-s", "-C", str(TOP / directory)], check=False,
-                              stdout=subprocess.DEVNULL)
-        if done.returncode:
-            raise machine.BenchError(f"{directory} does not build")
+    done = subprocess.run(["make", "-s", "-C", str(machine.BENCH)], check=False,
+                          stdout=subprocess.DEVNULL)
+    if done.returncode:
+        raise machine.BenchError("the loads do not build (tools/bench/load)")
 
 
 def check_setup(o, records):
@@ -313,6 +309,10 @@ def main(argv=None):
     except (machine.BenchError, calibrate.CalibrateError) as e:
         print(f"htbench: {e}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        # As a program that a signal ends; nothing more can be said.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 128 + signal.SIGPIPE
     except KeyboardInterrupt:
         print("htbench: interrupted; the same command goes on from here", file=sys.stderr)
         return 130

@@ -158,8 +158,7 @@ class Bench:
         plan = {"jobs": jobs, "seconds": self.o.seconds, "kernel": kernel,
                 "columns": list(dict.fromkeys(j["column"] for j in jobs)),
                 "machine": vars(self.machines[topo]), "traces": self.traces,
-                "load": str(BENCH / "load" / "build"), "project": str(TOP / "tools" / "ht"),
-                "htctl": str(TOP / "tools" / "ht" / "build" / "htctl"),
+                "load": str(BENCH / "load" / "build"), "project": str(TOP / "tools" / "lib" / "ht"),
                 "scx_programs": self.scx_programs, "database": self.o.database}
         with open(path, "w", encoding="utf-8") as f:
             json.dump(plan, f)

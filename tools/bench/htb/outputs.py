@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0
 """What rows use to read the output of programs."""
 
+import re
+
 from .rows import RowError
+
+# stress-ng --metrics-brief: operations per second of real time.
+BOGO = re.compile(r"metrc:\s+\[\d+\]\s+\S+\s+\d+\s+[0-9.]+\s+[0-9.]+\s+[0-9.]+\s+([0-9.]+)")
+# perf bench -f simple: seconds.
+SIMPLE = re.compile(r"^\s*([0-9.]+)\s*$", re.M)
 
 
 def pairs(text):

@@ -8,7 +8,7 @@ import subprocess
 
 from . import table
 
-HEAD = """set terminal svg size 900,480 dynamic font "sans-serif,13" background "white"
+HEAD = """set terminal svg size 960,480 dynamic font "sans-serif,12" background "white"
 set output "{output}"
 set title "{title}"
 set ylabel "{unit}"
@@ -41,9 +41,10 @@ def data_block(name, lines):
     return f"${name} << EOD\n" + "\n".join(lines) + "\nEOD\n"
 
 
-def bounds(summary):
+def bounds(summary, scale=1.0):
     half = summary.ci95 or 0
-    return f"{summary.mean} {max(0, summary.mean - half)} {summary.mean + half}"
+    return " ".join(f"{scale * value:.8g}" for value in (
+        summary.mean, max(0, summary.mean - half), summary.mean + half))
 
 
 def curves(lines, names):
@@ -59,33 +60,45 @@ def curves(lines, names):
         colour = COLOURS[i % len(COLOURS)]
         parts.append(f'$c{i} using 1:2:3:4 with yerrorlines lw 2 pt 7 ps 0.5 '
                      f'lc rgb "{colour}" title "{quote(named.get(name, name))}"')
-    return blocks + "set xlabel \"load\"\nplot " + ", \\\n     ".join(parts) + "\n"
+    return blocks + "set xlabel \"clients, tasks or % of cores\"\nplot " + ", \\\n     ".join(parts) + "\n"
 
 
 def bars(lines, names):
-    """One group of bars a case."""
+    """One group of bars a case, in percent of SCHED_NORMAL: units differ."""
     rows = []
     for line in lines:
-        cells = [bounds(line.cells[n]) if n in line.cells else "NaN NaN NaN" for n in names]
+        base = line.cells.get(table.BASE)
+        if base is None or not base.mean:
+            continue
+        cells = [bounds(line.cells[n], 100 / base.mean) if n in line.cells else "NaN NaN NaN"
+                 for n in names]
         rows.append(f'"{quote(line.case)}" ' + " ".join(cells))
+    if not rows:
+        return None
     named = table.titles()
     parts = [f'$d using {2 + 3 * i}:{3 + 3 * i}:{4 + 3 * i}:xtic(1) '
              f'lc rgb "{COLOURS[i % len(COLOURS)]}" title "{quote(named.get(name, name))}"'
              for i, name in enumerate(names)]
     return (data_block("d", rows) + "set style data histograms\n"
             "set style histogram errorbars gap 2 lw 1\nset style fill solid 0.8\n"
-            "plot " + ", \\\n     ".join(parts) + "\n")
+            "set xtics rotate by -30\nplot " + ", \\\n     ".join(parts) + "\n")
 
 
 def script(row, topo, kind, lines, names, output, note):
-    """gnuplot's commands for one picture."""
+    """gnuplot's commands for one picture; None if there is nothing to compare."""
     metric = lines[0].metric
-    title = quote(f"{row.name}: {row.title}, {kind}, {topo} {note}".replace(" -,", ""))
-    head = HEAD.format(output=output, title=title, unit=quote(metric.unit))
+    names = [n for n in names if any(n in line.cells for line in lines)]
+    place = quote(f"{kind}, {topo} {note}" if kind else f"{topo} {note}")
     numbered = [load_of(line.case) for line in lines]
+    unit = metric.unit
     if len(lines) > 2 and None not in numbered:
-        return head + curves(lines, names)
-    return head + bars(lines, names)
+        body = curves(lines, names)
+    else:
+        body, unit = bars(lines, names), f"{metric.unit}, % of SCHED_NORMAL's"
+    if body is None:
+        return None
+    return HEAD.format(output=output, title=f"{quote(row.name + ': ' + row.title)}\\n{place}",
+                       unit=quote(unit)) + body
 
 
 def pictures(row, records):
@@ -93,7 +106,7 @@ def pictures(row, records):
     out = {}
     some = [line for line in table.lines(row, records) if line.metric is row.metrics[0]]
     for line in some:
-        kind = kind_of(line.case) if load_of(line.case) is not None else "all"
+        kind = kind_of(line.case) if load_of(line.case) is not None else ""
         out.setdefault((line.topo, kind), []).append(line)
     return [(topo, kind, lines) for (topo, kind), lines in out.items()]
 
@@ -107,6 +120,8 @@ def draw(rows, records, out, note):
         for topo, kind, lines in pictures(row, records):
             name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{row.name}-{kind}-{topo}") + ".svg"
             text = script(row, topo, kind, lines, names, os.path.join(out, name), note)
+            if text is None:
+                continue
             done = subprocess.run(["gnuplot"], input=text, text=True, capture_output=True,
                                   check=False)
             if done.returncode:

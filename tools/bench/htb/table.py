@@ -85,18 +85,22 @@ def losses(row, line):
 
 # Text
 
-def number(metric, value):
-    return f"{value:.{metric.digits}f}"
+def number(metric, value, like=None):
+    """With the metric's digits, or three that count; as many as `like` has."""
+    size = abs(value if like is None else like)
+    digits = metric.digits or (0 if size >= 100 else 1 if size >= 10 else 2)
+    return f"{value:.{digits}f}"
 
 
 def cell(metric, summary):
     """Mean, half the confidence interval, least and greatest."""
     if summary is None:
         return ""
-    text = number(metric, summary.mean)
+    mean = summary.mean
+    text = number(metric, mean)
     if summary.ci95 is not None:
-        text += (f" ±{number(metric, summary.ci95)} "
-                 f"[{number(metric, summary.low)}..{number(metric, summary.high)}]")
+        text += (f" ±{number(metric, summary.ci95, mean)} "
+                 f"[{number(metric, summary.low, mean)}..{number(metric, summary.high, mean)}]")
     return text
 
 

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 
 from htb import calibrate, columns, counters, estimate, machine, outputs, plot, rows
-from htb import rows_classics, rows_openssl, rows_pgbench
+from htb import rows_openssl, rows_pgbench, rows_unix
 
 TABLE = rows.all_rows()
 SMALL = {"1x2x2": rows.Machine("1x2x2", 4, 2)}
@@ -98,7 +98,15 @@ class Outputs(unittest.TestCase):
 
     def test_stress_ng(self):
         text = "stress-ng: metrc: [66] cpu  834  0.98  0.39  0.00  851.66  2119.60\n"
-        self.assertEqual(outputs.number(rows_classics.BOGO, text, "x"), 851.66)
+        self.assertEqual(outputs.number(outputs.BOGO, text, "x"), 851.66)
+
+    def test_speeds(self):
+        self.assertAlmostEqual(rows_unix.says_seconds(1000, " 0.250\n", 0), 4000)
+        self.assertAlmostEqual(rows_unix.says_ns_per_op(1000, "fork 200000\n", 0), 5000)
+        self.assertAlmostEqual(rows_unix.says_ns_per_op(1, "ns_per_op 1000.5\n", 0), 999500.2, 0)
+        self.assertAlmostEqual(rows_unix.took(10, "", 2_000_000_000), 5)
+        with self.assertRaises(rows.RowError):
+            rows_unix.says_ns_per_op(1, "", 0)
 
     def test_openssl(self):
         text = "+R1:100:rsa512:1.0\n+F2:0:512:1024.5:9999.0\n"

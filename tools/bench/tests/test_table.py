@@ -72,7 +72,7 @@ class Losses(unittest.TestCase):
     def test_certain(self):
         texts = lost(normal=[100, 101, 99], ht=[90, 91, 89])
         self.assertEqual(len(texts), 2)
-        self.assertIn("S9/c on 1x2x2: 90 tps, SCHED_NORMAL 100 (-10.0 %)", texts[0])
+        self.assertIn("S9/c on 1x2x2: 90.0 tps, SCHED_NORMAL 100 (-10.0 %)", texts[0])
 
     def test_single_runs_are_said_to_be(self):
         self.assertIn("single runs", lost(normal=[100], ht=[90])[0])
