@@ -351,3 +351,38 @@ kernel_make()
 	kernel_make_env "$tree"
 	"${KERNEL_MAKE[@]}" -C "$tree" "$@"
 }
+
+# Copies make's progress lines into a counter that $LABEL names; anything else goes through.
+show_progress()
+{
+	local line count=0 last=0 rc
+
+	while :; do
+		if IFS= read -r -t 5 line; then
+			if [[ $line =~ ^\ \ [A-Z][A-Z0-9_\ ]+\ [^\ ] ]]; then
+				count=$((count + 1))
+			elif [ -n "$line" ]; then
+				echo "$line" >&2
+			fi
+		else
+			rc=$?
+			[ "$rc" -gt 128 ] || break
+		fi
+		progress_line "$count" "$line"
+	done
+	[ ! -t 2 ] || printf '\r\033[K' >&2
+}
+
+progress_line()
+{
+	local now=$SECONDS
+
+	if [ -t 2 ]; then
+		[ "$now" = "$last" ] && return 0
+		printf '\r\033[K  %s: %d steps, %d s  %.50s' "$LABEL" "$1" "$now" "${2# *}" >&2
+		last=$now
+	elif [ $((now - last)) -ge 20 ]; then
+		echo "  $LABEL: $1 steps, $now s" >&2
+		last=$now
+	fi
+}
