@@ -13,7 +13,7 @@
 #	-p POLICY	normal or ht; may be repeated (default both)
 #	-n		do not install packages
 #
-# Installs what is missing (make deps), builds the kernel (make kernel), boots
+# Installs the packages that are missing, builds the kernel (make kernel), boots
 # it in QEMU with 2 cores of 2 threads, runs S1 (`openssl speed rsa512` with 1
 # to 4 processes) under SCHED_NORMAL and SCHED_HT, and prints for each run the
 # signing rates and whether two processes shared a core while the other idled;
@@ -78,8 +78,8 @@ done
 prepare()
 {
 	if [ $install = yes ]; then
-		step "packages (make deps)"
-		make -s -C "$top" deps KVER="$KVER"
+		step "packages"
+		"$here/deps.sh" "$KVER" kernel demo
 	fi
 	if [ -z "$kernel" ]; then
 		step "kernel $KVER (make kernel): up to 15 minutes the first time, on 2 cores"

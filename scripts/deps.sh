@@ -3,7 +3,10 @@
 #
 # Installs, from Debian's packages, everything that the other targets need.
 #
-# usage: scripts/deps.sh [KVER]        (KVER: the kernel source, default 6.12)
+# usage: scripts/deps.sh [KVER [GROUP...]]
+#   KVER    the kernel source (default 6.12)
+#   GROUP   only what these need: kernel, demo, lint, host, deb, guest, bench
+#           (default: all)
 #
 # Works as root, or through sudo. Quick when everything is there already.
 # Debian 12's own QEMU (7.2) cannot make some of the topologies, so there
@@ -19,23 +22,41 @@ KVER=${1:-6.12}
 QEMU_MIN=10
 BACKPORTS_LIST=/etc/apt/sources.list.d/sched-ht-backports.sources
 
-# One group per line, by what needs it.
-PACKAGES=(
-	make gcc libc6-dev libjansson-dev flex bison bc libelf-dev libssl-dev dwarves cpio kmod
-	rsync lz4 zstd xz-utils bzip2 patch perl python3 ccache
-	"linux-source-$KVER"
-	# lint
-	sparse shellcheck git ca-certificates
+# Packages by what needs them.
+declare -A GROUPS_OF=(
+	[kernel]="make gcc libc6-dev flex bison bc libelf-dev libssl-dev dwarves cpio kmod
+		rsync lz4 zstd xz-utils bzip2 patch perl python3 git ca-certificates ccache
+		linux-source-$KVER"
+	[demo]="libjansson-dev openssl util-linux procps psmisc"
+	[lint]="sparse shellcheck"
 	# host tests, coverage (gcov is gcc's), fuzzing
-	clang libclang-rt-dev
-	# make deb
-	debhelper dpkg-dev fakeroot
+	[host]="clang libclang-rt-dev libjansson-dev"
+	[deb]="debhelper dpkg-dev fakeroot"
 	# what runs inside the virtual machine
-	openssl stress-ng trace-cmd util-linux procps psmisc libcap2-bin
-	iproute2 busybox-static libcap-dev
-	# make bench
-	postgresql postgresql-contrib linux-perf gnuplot-nox
+	[guest]="openssl stress-ng trace-cmd util-linux procps psmisc libcap2-bin
+		iproute2 busybox-static libcap-dev"
+	[bench]="postgresql postgresql-contrib linux-perf gnuplot-nox"
 )
+ORDER=(kernel demo lint host deb guest bench)
+
+# The packages of groups $@, one word each.
+packages_of()
+{
+	local group
+
+	for group in "$@"; do
+		[ -n "${GROUPS_OF[$group]:-}" ] ||
+			usage_die "no group $group; there are: ${ORDER[*]}"
+		# shellcheck disable=SC2086
+		printf '%s\n' ${GROUPS_OF[$group]}
+	done | awk '!seen[$0]++'
+}
+
+require_kver "$KVER"
+[ $# = 0 ] || shift
+[ $# -gt 0 ] || set -- "${ORDER[@]}"
+LIST=$(packages_of "$@") || exit 2
+mapfile -t PACKAGES <<< "$LIST"
 
 apt_get()
 {
