@@ -32,7 +32,7 @@ layer_table()
 	fuzz         | 240  | status | make -s fuzz FUZZ_SECONDS=60
 	lint         | 900  | count  | scripts/lint.sh $KVER
 	patch        | 300  | status | scripts/mkpatch.sh $KVER
-	off-check    | 600  | count  | scripts/off-check.sh $KVER
+	off-check    | 1200 | count  | scripts/off-check.sh $KVER
 	matrix       | 1500 | count  | scripts/matrix.sh $KVER
 	kernel-base  | 1500 | status | scripts/kernel.sh build $KVER base
 	vm           | 1200 | count  | scripts/vm-test.sh
