@@ -103,23 +103,23 @@ class Context:
         self.seen.add(key)
         return fresh
 
-    def label(self, case, suffix=""):
-        return f"{self.job['row']}/{case}{suffix}"
+    def label(self, phase):
+        return rows.tag(self.job) + phase
 
-    def mark(self, edge, case):
-        subprocess.run([self.program("phase"), "-m", f"{edge}:{self.label(case)}"], check=True)
+    def mark(self, edge, phase):
+        subprocess.run([self.program("phase"), "-m", f"{edge}:{self.label(phase)}"], check=True)
 
-    def run(self, command, *, case=None, suffix="", timeout=None, **kwargs):
-        """Runs a load under the column; as a marked phase if a case is given.
+    def run(self, command, *, phase=None, timeout=None, **kwargs):
+        """Runs a load under the column; with a name, as a marked phase.
 
         Returns (standard output, nanoseconds of the phase).
         """
         timeout = timeout or 120 + 30 * self.seconds
         argv = [*self.prefix(), *command]
-        if case is None:
+        if phase is None:
             return self.plain(argv, timeout, **kwargs), None
         with tempfile.NamedTemporaryFile(dir=self.work) as note:
-            argv = [self.program("phase"), "-o", note.name, self.label(case, suffix), *argv]
+            argv = [self.program("phase"), "-o", note.name, self.label(phase), *argv]
             out = self.plain(argv, timeout, **kwargs)
             return out, int(note.read())
 

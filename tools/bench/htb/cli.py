@@ -240,7 +240,7 @@ def plan(o):
     unknown = jobs.unknown_cases(selection, topos, machines)
     if unknown:
         raise UsageError(f"no case {', '.join(unknown)}; 'htbench list' names them")
-    return jobs.make(selection, chosen, topos, machines, o.runs), table, machines
+    return jobs.make(selection, chosen, topos, machines, o.runs, o.vm), table, machines
 
 
 def run(o):

@@ -8,13 +8,13 @@ makes it skipped, with the reason; it never fails the bench.
 import os
 import signal
 import subprocess
+import tempfile
 import time
 from dataclasses import dataclass, field, replace
 
 PROC_SYS = "/proc/sys/kernel"
 SMT_CONTROL = "/sys/devices/system/cpu/smt/control"
 SCX_STATE = "/sys/kernel/sched_ext/state"
-FAIR_SERVERS = "/sys/kernel/debug/sched/fair_server"
 
 
 class Unavailable(Exception):
@@ -30,6 +30,7 @@ class Column:
     ht: bool = False                # run the load under SCHED_HT
     sysctls: dict = field(default_factory=dict)
     smt: bool = True                # False: second threads off
+    boot: str = ""                  # the same as a kernel parameter, for a guest
     scx: str = ""                   # a sched_ext scheduler that is loaded
     kernel: str = None
 
@@ -41,7 +42,8 @@ COLUMNS = (
            sysctls={"sched_ht_smt": 0}),
     Column("ht-cache0", "SCHED_HT cache_hot=0", "the class without its cache estimate", ht=True,
            sysctls={"sched_ht_cache_hot": 0}),
-    Column("nosmt", "HT off", "SCHED_NORMAL, second threads off", smt=False),
+    Column("nosmt", "HT off", "SCHED_NORMAL, second threads off", smt=False,
+           boot="nosmt"),
     Column("scx_simple", "scx_simple", "sched_ext's smallest example", scx="scx_simple"),
     Column("scx_flatcg", "scx_flatcg", "sched_ext's example for cgroups", scx="scx_flatcg"),
 )
@@ -89,34 +91,13 @@ def online_cpus():
     return parse_cpus(read("/sys/devices/system/cpu/online"))
 
 
-class FairServers:
-    """At CPU offline 6.12.y stops fair's deadline server whether it is active
-    or not, and then warns; without a runtime there is nothing to stop."""
-
-    def __init__(self):
-        cpus = os.listdir(FAIR_SERVERS) if os.path.isdir(FAIR_SERVERS) else []
-        self.runtime = {int(cpu[3:]): int(read(self.path(int(cpu[3:])))) for cpu in cpus}
-
-    @staticmethod
-    def path(cpu):
-        return f"{FAIR_SERVERS}/cpu{cpu}/runtime"
-
-    def stop(self):
-        for cpu in online_cpus() & set(self.runtime):
-            write(self.path(cpu), 0)
-
-    def restore(self):
-        for cpu in online_cpus() & set(self.runtime):
-            write(self.path(cpu), self.runtime[cpu])
-
-
 class Setting:
     """A column's settings on this machine: enter() makes them, leave() undoes."""
 
     def __init__(self, column, htctl, scx_programs):
         self.column, self.htctl, self.scx_programs = column, htctl, scx_programs
         self.undo = []
-        self.loader = None
+        self.loader = self.complaint = None
 
     def prefix(self):
         """What a command is started through."""
@@ -154,9 +135,8 @@ class Setting:
         try:
             self._set_sysctls()
             if not self.column.smt and read(SMT_CONTROL) == "on":
-                servers = FairServers()
-                self.undo.append(lambda: self._switch_smt("on", servers))
-                self._switch_smt("off", servers)
+                self.undo.append(lambda: write(SMT_CONTROL, "on"))
+                write(SMT_CONTROL, "off")
             if self.column.scx:
                 self._load_scx()
         except (OSError, Unavailable) as e:
@@ -174,32 +154,23 @@ class Setting:
             write(path, value)
             self.undo.append(lambda path=path, old=old: write(path, old))
 
-    @staticmethod
-    def _switch_smt(state, servers):
-        servers.stop()
-        try:
-            write(SMT_CONTROL, state)
-        finally:
-            servers.restore()
-        if read(SMT_CONTROL) != state:
-            raise Unavailable(f"smt/control stayed {read(SMT_CONTROL)}")
-
     def _load_scx(self):
+        self.complaint = tempfile.TemporaryFile("w+")
         # pylint: disable=consider-using-with
         self.loader = subprocess.Popen([self.scx_programs[self.column.scx]],
                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                       stderr=subprocess.DEVNULL)
+                                       stderr=self.complaint)
         self.undo.append(self._unload_scx)
-        self._await_scx("enabled")
-
-    def _await_scx(self, state):
         for _ in range(200):
-            if read(SCX_STATE) == state:
+            if read(SCX_STATE) == "enabled":
                 return
-            if self.loader.poll() is not None and state == "enabled":
+            if self.loader.poll() is not None:
                 break
             time.sleep(0.05)
-        raise Unavailable(f"{self.column.scx} did not load: sched_ext is {read(SCX_STATE)}")
+        self.complaint.seek(0)
+        why = self.complaint.read().strip().splitlines()
+        raise Unavailable(f"{self.column.scx} does not load: "
+                          f"{why[-1] if why else 'sched_ext stays ' + read(SCX_STATE)}")
 
     def _unload_scx(self):
         self.loader.send_signal(signal.SIGINT)
@@ -208,3 +179,4 @@ class Setting:
         except subprocess.TimeoutExpired:
             self.loader.kill()
             self.loader.wait()
+        self.complaint.close()

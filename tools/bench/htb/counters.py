@@ -14,26 +14,33 @@ def totals(event):
             for name in SUMMED if all(name in cpu for cpu in event["vcpus"])}
 
 
-def phases(lines):
-    """{label: counters of the last phase with that label}."""
-    begun, out = {}, {}
-    for line in lines:
+class Phases:
+    """Pairs marks as they come."""
+
+    def __init__(self):
+        self.begun, self.ended = {}, {}
+
+    def add(self, line):
         event = json.loads(line)
         if event.get("event") != "mark":
-            continue
+            return
         edge, _, label = event["label"].partition(":")
         if edge == "begin":
-            begun[label] = event
-        elif edge == "end" and label in begun:
-            first, last = totals(begun.pop(label)), totals(event)
-            out[label] = {name: last[name] - first[name] for name in last}
-    return out
+            self.begun[label] = totals(event)
+        elif edge == "end" and label in self.begun:
+            first, last = self.begun.pop(label), totals(event)
+            self.ended[label] = {name: last[name] - first[name] for name in last}
+
+    def take(self, tag):
+        """{rest of the label: counters} of the phases whose labels begin with tag."""
+        found = [label for label in self.ended if label.startswith(tag)]
+        return {label[len(tag):]: self.ended.pop(label) for label in found}
 
 
 def per_op(counts, ops):
     """Instructions per operation from phases' counters and their operations.
 
-    ops is {label: number}. With two phases of different size the difference is
+    ops is {phase: number}. With two phases of different size the difference is
     taken: what starting and ending costs is in both.
     """
     if not ops or any(label not in counts for label in ops):
@@ -55,6 +62,7 @@ class Reader:
 
     def __init__(self, path):
         self.path, self.at = path, 0
+        self.phases = Phases()
 
     def new_lines(self):
         if not self.path:
@@ -69,10 +77,12 @@ class Reader:
         self.at += len(whole)
         return whole.decode().splitlines()
 
-    def apply(self, record):
-        """Adds the counters of the run just ended to its record."""
-        counts = phases(self.new_lines())
-        ops = record.get("ops", {})
+    def apply(self, record, tag):
+        """Adds the counters of a run that ended. The guest may be in the next
+        one already, so a tag says which phases are this run's."""
+        for line in self.new_lines():
+            self.phases.add(line)
+        counts = self.phases.take(tag)
         if counts:
             record["counters"] = counts
-            record["metrics"].update(per_op(counts, ops))
+            record["metrics"].update(per_op(counts, record.get("ops", {})))

@@ -30,7 +30,7 @@ def text(jobs, rows, machines, seconds, records, vm):
     """What --estimate prints."""
     measured = paces(records) if vm else {}
     spent = host_seconds(jobs, rows, machines, seconds, measured, vm)
-    boots = BOOT_HOST_S * len({(j["topo"], j["kernel"]) for j in jobs}) if vm else 0
+    boots = BOOT_HOST_S * len({(j["topo"], j["kernel"], j["boot"]) for j in jobs}) if vm else 0
     lines = []
     for row, host in spent.items():
         if not vm:

@@ -15,8 +15,8 @@ def row_topos(row, topos, default):
     return topos or list(row.topos) or [default]
 
 
-def make(selection, columns, topos, machines, runs):
-    """One dictionary per run. Columns take turns within a case, so that what
+def make(selection, columns, topos, machines, runs, vm=True):
+    """One dictionary per run. A guest that needs kernel parameters is one of its own. Columns take turns within a case, so that what
     changes over time falls on all of them; selection: [(row, cases or None)]."""
     out = []
     for run in range(1, runs + 1):
@@ -25,7 +25,7 @@ def make(selection, columns, topos, machines, runs):
                 cases = row.cases(machines[topo])
                 for case in cases if wanted is None else [c for c in cases if c in wanted]:
                     out += [{"topo": topo, "row": row.name, "case": case, "column": c.name,
-                             "kernel": c.kernel or "", "run": run}
+                             "kernel": c.kernel or "", "boot": c.boot if vm else "", "run": run}
                             for c in row_columns(row, columns)]
     return out
 

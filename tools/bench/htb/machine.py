@@ -9,7 +9,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
-from . import audit, counters, estimate, results
+from . import audit, counters, estimate, results, rows
 
 TOP = Path(__file__).resolve().parents[3]
 BENCH = TOP / "tools" / "bench"
@@ -25,10 +25,10 @@ class BenchError(Exception):
 
 
 def group(jobs):
-    """Jobs by boot, order kept: (topo, kernel) -> jobs."""
+    """Jobs by boot, order kept: (topo, kernel, parameters) -> jobs."""
     out = defaultdict(list)
     for job in jobs:
-        out[job["topo"], job["kernel"]].append(job)
+        out[job["topo"], job["kernel"], job["boot"]].append(job)
     return out
 
 
@@ -63,7 +63,7 @@ class Collector:
         job = said.pop("job")
         said["host_s"] = round(time.monotonic() - self.began, 3)
         try:
-            self.reader.apply(said)
+            self.reader.apply(said, rows.tag(job))
             audit.apply(said, self.bench.traces)
         except (ValueError, OSError, KeyError) as e:
             said.update(status="fail", reason=f"what it recorded is no good: {e}")
@@ -140,37 +140,38 @@ class Bench:
     def run(self, jobs):
         self.total = len(jobs)
         os.makedirs(self.traces, exist_ok=True)
-        for (topo, kernel), some in group(jobs).items():
-            self.run_group(topo, kernel, some)
+        for some in group(jobs).values():
+            self.run_group(some)
 
-    def run_group(self, topo, kernel, jobs):
+    def run_group(self, jobs):
         """Boots again after a guest that went down, without the job that ran."""
         stuck = 0
         while jobs:
             before = len(jobs)
-            jobs = self.boot(topo, kernel, jobs)
+            jobs = self.boot(jobs)
             stuck = stuck + 1 if len(jobs) == before else 0
             if stuck == 2:
-                raise BenchError(f"{topo}: the guest does not get to its first run")
+                raise BenchError(f"{jobs[0]['topo']}: the guest does not get to its first run")
 
-    def plan(self, topo, kernel, jobs):
+    def plan(self, jobs):
         path = os.path.join(self.o.out, "plan.json")
-        plan = {"jobs": jobs, "seconds": self.o.seconds, "kernel": kernel,
+        plan = {"jobs": jobs, "seconds": self.o.seconds, "kernel": jobs[0]["kernel"],
                 "columns": list(dict.fromkeys(j["column"] for j in jobs)),
-                "machine": vars(self.machines[topo]), "traces": self.traces,
+                "machine": vars(self.machines[jobs[0]["topo"]]), "traces": self.traces,
                 "load": str(BENCH / "load" / "build"), "project": str(TOP / "tools" / "lib" / "ht"),
                 "scx_programs": self.scx_programs, "database": self.o.database}
         with open(path, "w", encoding="utf-8") as f:
             json.dump(plan, f)
         return path
 
-    def vm_command(self, topo, kernel, jobs, marks):
+    def vm_command(self, jobs, marks):
+        topo, kernel, boot = next(iter(group(jobs)))
         machine = self.machines[topo]
         spent = sum(estimate.host_seconds(jobs, self.rows, self.machines, self.o.seconds, {},
                                           True).values())
         mem = next((mb for cpus, mb in MEM_MB.items() if machine.cpus <= cpus), 4096)
         command = [str(VM), "--quiet", "--kernel", self.o.kernels[kernel], "--topo", topo,
-                   "--mem", str(mem), "--append", "noautogroup", "--rw", self.o.out,
+                   "--mem", str(mem), "--append", f"noautogroup {boot}", "--rw", self.o.out,
                    "--timeout", str(int(900 + 6 * spent)), "--log",
                    os.path.join(self.o.out, "console.log"),
                    "--env", f"PYTHONPATH={BENCH}", "--env", "PYTHONDONTWRITEBYTECODE=1"]
@@ -181,9 +182,10 @@ class Bench:
             command += ["--icount"]
         return command
 
-    def boot(self, topo, kernel, jobs):
+    def boot(self, jobs):
         """Runs one agent; the jobs that are still to do."""
-        plan = self.plan(topo, kernel, jobs)
+        topo = jobs[0]["topo"]
+        plan = self.plan(jobs)
         marks = os.path.join(self.o.out, "marks.jsonl") if self.o.clock == "smtvm" else None
         if marks and os.path.exists(marks):
             os.unlink(marks)
@@ -191,7 +193,7 @@ class Bench:
                  "-m", "htb.agent", plan]
         command = agent
         if self.o.vm:
-            command = self.vm_command(topo, kernel, jobs, marks) + ["--", *agent]
+            command = self.vm_command(jobs, marks) + ["--", *agent]
         collector = Collector(self, counters.Reader(marks))
         env = {**os.environ, "PYTHONPATH": str(BENCH), "PYTHONDONTWRITEBYTECODE": "1"}
         with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -59,6 +59,11 @@ class RowError(Exception):
     """A run that gave no result; the text says why."""
 
 
+def tag(job):
+    """What the labels of a run's marked phases begin with."""
+    return f"{job['row']}/{job['case']}/{job['column']}/{job['run']}/"
+
+
 def whole(seconds):
     """For programs that count whole seconds."""
     return max(1, round(seconds))

@@ -33,8 +33,8 @@ class HackbenchRow(Row):
                    "-g", str(groups), "-l"]
         if ctx.first_time(case):
             ctx.run([*command, "1"])
-        out, _ = ctx.run([*command, str(loops)], case=case)
-        ctx.attach("ops", {ctx.label(case): groups * 20 * 20 * loops})
+        out, _ = ctx.run([*command, str(loops)], phase="main")
+        ctx.attach("ops", {"main": groups * 20 * 20 * loops})
         return {"time_s": number(SIMPLE, out, "perf bench")}
 
 
@@ -69,7 +69,7 @@ class WakeupRow(Row):
 
     def run(self, ctx, case):
         out, _ = ctx.run([ctx.program("wakelat"), str(self.workers(case, ctx.machine)), "1000",
-                          "300", str(whole(ctx.seconds))], case=case)
+                          "300", str(whole(ctx.seconds))], phase="main")
         return pairs(out)
 
 
@@ -92,7 +92,7 @@ class StressRow(Row):
         tasks = case.partition("=")[2]
         first, *rest = self.options
         out, _ = ctx.run(["stress-ng", first, tasks, *rest, "-t", f"{whole(ctx.seconds)}s",
-                          "--metrics-brief", "--stdout"], case=case)
+                          "--metrics-brief", "--stdout"], phase="main")
         return {"bogo_per_s": number(BOGO, out, "stress-ng")}
 
 
@@ -113,7 +113,7 @@ class NiceRow(Row):
 
     def run(self, ctx, case):
         hogs = ["0", "10"] * ctx.machine.cpus
-        out, _ = ctx.run([ctx.program("hogs"), str(whole(ctx.seconds)), *hogs], case=case)
+        out, _ = ctx.run([ctx.program("hogs"), str(whole(ctx.seconds)), *hogs], phase="main")
         return pairs(out)
 
 
@@ -134,15 +134,15 @@ class CompileRow(Row):
     def run(self, ctx, case):
         if ctx.first_time(""):
             self.build(ctx, ctx.machine.cpus, None)
-        return {"time_s": self.build(ctx, int(case.partition("=")[2]), case) / 1e9}
+        return {"time_s": self.build(ctx, int(case.partition("=")[2]), "main") / 1e9}
 
     @staticmethod
-    def build(ctx, jobs, case):
+    def build(ctx, jobs, phase):
         out = os.path.join(ctx.work, "compile")
         shutil.rmtree(out, ignore_errors=True)
         command = ["make", "-s", "-j", str(jobs), "-C", ctx.project, f"O={out}", "CFLAGS=-O0"]
         try:
-            _, took_ns = ctx.run(command, case=case, timeout=600)
+            _, took_ns = ctx.run(command, phase=phase, timeout=600)
             if not os.path.exists(os.path.join(out, "libht.a")):
                 raise RowError("make left no libht.a")
         finally:

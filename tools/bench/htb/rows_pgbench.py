@@ -101,8 +101,8 @@ class PgbenchRow(Row):
             # Fills the caches of a server that has just started.
             ctx.run([*self.command(ctx, kind, clients, 1)[:-2], "-t", "50", *reach])
             out, _ = ctx.run([*self.command(ctx, kind, clients, whole(ctx.seconds)), *reach],
-                             case=case)
-        ctx.attach("ops", {ctx.label(case): int(number(COUNT, out, "pgbench"))})
+                             phase="main")
+        ctx.attach("ops", {"main": int(number(COUNT, out, "pgbench"))})
         return {"tps": number(TPS, out, "pgbench"), "latency_ms": number(LATENCY, out, "pgbench")}
 
 

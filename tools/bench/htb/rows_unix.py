@@ -50,8 +50,8 @@ OPS = {
                lambda ctx, n: ["perf", "bench", "-f", "simple", "sched", "pipe", "-l", str(n)],
                same, 40000, says_seconds),
     "pipe-one-cpu": Op("pipe round trips, both on one CPU",
-                       lambda ctx, n: [ctx.program("cost"), "pipe", str(n)],
-                       with_warm_up, 60000, says_ns_per_op),
+                       lambda ctx, n: ["taskset", "-c", "0", *OPS["pipe"].command(ctx, n)],
+                       same, 60000, says_seconds),
     "switch": Op("stress-ng --switch, switches",
                  lambda ctx, n: ["stress-ng", "--switch", "1", "--switch-ops", str(n),
                                  "--metrics-brief", "--stdout"], same, 60000, says_bogo),
@@ -99,9 +99,9 @@ class UnixRow(Row):
         if ctx.first_time(case):
             # The emulated machine reads programs from the host the first time.
             ctx.run(op.command(ctx, small))
-        for count, suffix in ((small, ".small"), (big, "")):
-            text, ns = ctx.run(op.command(ctx, count), case=case, suffix=suffix)
-            ops[ctx.label(case, suffix)] = op.ops(count)
+        for count, phase in ((small, "small"), (big, "main")):
+            text, ns = ctx.run(op.command(ctx, count), phase=phase)
+            ops[phase] = op.ops(count)
         ctx.attach("ops", ops)
         return {"ops_per_s": op.speed(big, text, ns)}
 

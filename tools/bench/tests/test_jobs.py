@@ -3,7 +3,7 @@
 
 import unittest
 
-from htb import columns, jobs, rows
+from htb import columns, jobs, machine, rows
 
 SMALL = rows.Machine("1x2x2", 4, 2)
 XEON = rows.Machine("dual-xeon", 24, 12)
@@ -48,6 +48,11 @@ class Make(unittest.TestCase):
         some = jobs.make(rows.select(["nice"], TABLE), chosen, lambda row: ["1x2x2"], MACHINES, 1)
         self.assertEqual([(j["column"], j["kernel"]) for j in some],
                          [("normal", ""), ("bore", "bore")])
+
+    def test_ht_off_boots_with_a_parameter(self):
+        some = make(["nice"], ["normal", "nosmt", "ht"], runs=2)
+        self.assertEqual([[j["column"] for j in g] for g in machine.group(some).values()],
+                         [["normal", "ht"] * 2, ["nosmt"] * 2])
 
     def test_unknown_case(self):
         selection = rows.select(["S1/procs=9", "S1/procs=1"], TABLE)

@@ -19,19 +19,34 @@ def mark(label, *kernel):
 
 
 class Counters(unittest.TestCase):
+    @staticmethod
+    def phases(*lines):
+        out = counters.Phases()
+        for line in lines:
+            out.add(line)
+        return out
+
     def test_difference_over_cpus(self):
-        got = counters.phases([mark("begin:a", 1, 2), mark("end:a", 11, 22)])
+        got = self.phases(mark("begin:a", 1, 2), mark("end:a", 11, 22)).take("")
         self.assertEqual(got, {"a": {"insns": 300, "kernel_insns": 30}})
 
     def test_last_phase_of_a_label_counts(self):
-        lines = [mark("begin:a", 0), mark("end:a", 5), mark("begin:a", 10), mark("end:a", 17)]
-        self.assertEqual(counters.phases(lines)["a"]["kernel_insns"], 7)
+        got = self.phases(mark("begin:a", 0), mark("end:a", 5), mark("begin:a", 10),
+                          mark("end:a", 17)).take("a")
+        self.assertEqual(got[""]["kernel_insns"], 7)
 
     def test_unended(self):
-        self.assertEqual(counters.phases([mark("begin:a", 0), mark("end:b", 5)]), {})
+        self.assertEqual(self.phases(mark("begin:a", 0), mark("end:b", 5)).take(""), {})
 
-    def test_label_with_colon(self):
-        self.assertIn("S1/a:b", counters.phases([mark("begin:S1/a:b", 0), mark("end:S1/a:b", 1)]))
+    def test_next_run_has_begun_already(self):
+        first, second = (rows.tag({"row": "S6", "case": "pipe", "column": c, "run": 1})
+                         for c in ("normal", "ht"))
+        got = self.phases(mark(f"begin:{first}main", 0), mark(f"end:{first}main", 5),
+                          mark(f"begin:{second}main", 10))
+        self.assertEqual(got.take(first)["main"]["kernel_insns"], 5)
+        got.add(mark(f"end:{second}main", 17))
+        self.assertEqual(got.take(second)["main"]["kernel_insns"], 7)
+        self.assertEqual(got.take(""), {})
 
     def test_per_op_by_difference(self):
         counts = {"s": {"kernel_insns": 150, "insns": 500}, "b": {"kernel_insns": 1050,
@@ -61,7 +76,8 @@ class Counters(unittest.TestCase):
 
 
 class Estimate(unittest.TestCase):
-    JOBS = [{"topo": "1x2x2", "kernel": "", "row": "stress-cpu", "case": "tasks=1"}] * 3
+    JOBS = [{"topo": "1x2x2", "kernel": "", "boot": "", "row": "stress-cpu",
+             "case": "tasks=1"}] * 3
 
     def test_default_pace(self):
         spent = estimate.host_seconds(self.JOBS, TABLE, SMALL, 3.0, {}, True)
