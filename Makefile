@@ -81,6 +81,10 @@ bench-short: ## The same in minutes: tests of the bench, then a few rows once
 plots: ## Tables and plots of the results there are (BENCH="--out DIR")
 	@tools/bench/htbench report $(BENCH)
 
+smtvm-check: ## Prove the emulated SMT machine: speeds, timers, a loaded host (SMTVM=-s: short)
+	@$(MAKE) -s -C tools/smtvm check
+	@scripts/smtvm-check.sh $(SMTVM)
+
 mutants: ## Break the class on purpose; show that each break is caught
 	@scripts/mutants.sh
 

@@ -39,6 +39,7 @@ layer_table()
 	kunit        | 300  | count  | scripts/kunit.sh $KVER base
 	selftest     | 2100 | count  | scripts/selftest.sh
 	cost         | 300  | count  | scripts/cost.sh
+	smtvm        | 1200 | count  | make -s smtvm-check SMTVM=-s
 	mutants      | 1200 | count  | scripts/mutants.sh
 	kernel-debug | 1800 | status | scripts/kernel.sh build $KVER debug
 	torture      | 600  | count  | scripts/torture.sh

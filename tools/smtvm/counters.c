@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <time.h>
 
 #include "qemu_abi.h"
 #include "smtvm.h"
@@ -32,6 +33,14 @@ static json_t *of_cpu(int cpu, double now_ns, uint64_t more_insns)
 			 "l2_misses", (json_int_t)l2, "l3_misses", (json_int_t)l3);
 }
 
+static json_int_t host_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (json_int_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
 /* @marker: the vCPU that asks, -1 for none. Under the lock. */
 static json_t *snapshot(const char *event, const char *label, int marker)
 {
@@ -41,8 +50,10 @@ static json_t *snapshot(const char *event, const char *label, int marker)
 
 	for (int i = 0; i < smtvm_guest.model.nr_cpus; i++)
 		json_array_append_new(cpus, of_cpu(i, now_ns, i == marker ? more : 0));
-	return json_pack("{sssssIsfsfso}", "event", event, "label", label,
+	return json_pack("{sssssIsIsIsfsfso}", "event", event, "label", label,
 			 "v_ns", (json_int_t)now_ns,
+			 "host_ns", host_ns(CLOCK_MONOTONIC),
+			 "host_cpu_ns", host_ns(CLOCK_PROCESS_CPUTIME_ID),
 			 "ips", smtvm_guest.model.params.ips,
 			 "quantum_ns", smtvm_guest.model.params.quantum_ns,
 			 "vcpus", cpus);

@@ -10,11 +10,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "qemu_abi.h"
 #include "smtvm.h"
+
+#define MAX_THREADS	512
+
+/* Files that tell which system call each other thread sleeps in. */
+static int calls[MAX_THREADS];
+static int nr_calls;
 
 /* A thread that waits in one of these waits for work. */
 static bool waits(long call)
@@ -23,42 +30,63 @@ static bool waits(long call)
 	       call == SYS_rt_sigtimedwait;
 }
 
-/* The system call that a thread sleeps in, -1 if it runs. */
-static long syscall_of(int dir, const char *tid)
+static bool busy(int fd)
 {
-	char path[300], text[64];
-	ssize_t len;
+	char text[32];
+	ssize_t len = pread(fd, text, sizeof(text) - 1, 0);
+
+	if (len <= 0)
+		return false;	/* has just ended */
+	text[len] = '\0';
+	return !strncmp(text, "running", 7) || !waits(strtol(text, NULL, 10));
+}
+
+static void open_thread(int dir, const char *tid)
+{
+	char path[300];
 	int fd;
 
 	snprintf(path, sizeof(path), "%s/syscall", tid);
 	fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return SYS_futex;	/* has just ended */
-	len = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (len <= 0)
-		return SYS_futex;
-	text[len] = '\0';
-	return strncmp(text, "running", 7) ? strtol(text, NULL, 10) : -1;
+	if (fd >= 0)
+		calls[nr_calls++] = fd;
 }
 
-/* Called by the main loop's thread, which is busy asking. */
+/* All threads but the calling one. */
+static void open_threads(DIR *tasks)
+{
+	const struct dirent *e;
+	long self = syscall(SYS_gettid);
+
+	while (nr_calls)
+		close(calls[--nr_calls]);
+	rewinddir(tasks);
+	while ((e = readdir(tasks)) && nr_calls < MAX_THREADS) {
+		if (e->d_name[0] != '.' && atol(e->d_name) != self)
+			open_thread(dirfd(tasks), e->d_name);
+	}
+}
+
+/*
+ * Called by the main loop's thread, before each skip. Threads come and go seldom;
+ * the directory's link count tells.
+ */
 bool smtvm_workers_busy(void)
 {
 	static DIR *tasks;
-	const struct dirent *e;
-	long self = syscall(SYS_gettid);
-	bool busy = false;
+	static nlink_t known;
+	struct stat st;
 
 	if (!tasks)
 		tasks = opendir("/proc/self/task");
-	if (!tasks)
+	if (!tasks || fstat(dirfd(tasks), &st))
 		return false;
-	rewinddir(tasks);
-	while (!busy && (e = readdir(tasks))) {
-		if (e->d_name[0] == '.' || atol(e->d_name) == self)
-			continue;
-		busy = !waits(syscall_of(dirfd(tasks), e->d_name));
+	if (st.st_nlink != known)
+		open_threads(tasks);
+	known = st.st_nlink;
+	for (int i = 0; i < nr_calls; i++) {
+		if (busy(calls[i]))
+			return true;
 	}
-	return busy;
+	return false;
 }
