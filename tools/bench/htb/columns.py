@@ -6,6 +6,7 @@ makes it skipped, with the reason; it never fails the bench.
 """
 
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -91,6 +92,16 @@ def online_cpus():
     return parse_cpus(read("/sys/devices/system/cpu/online"))
 
 
+def complaint_of(text):
+    """Why a BPF program does not load: what the kernel's verifier said last, or
+    else the program itself."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for before, line in zip(lines, lines[1:]):
+        if re.match(r"processed \d+ insns", line):
+            return f"this kernel refuses what the compiler made of it ({before})"
+    return lines[-1] if lines else ""
+
+
 class Setting:
     """A column's settings on this machine: enter() makes them, leave() undoes."""
 
@@ -168,9 +179,8 @@ class Setting:
                 break
             time.sleep(0.05)
         self.complaint.seek(0)
-        why = self.complaint.read().strip().splitlines()
-        raise Unavailable(f"{self.column.scx} does not load: "
-                          f"{why[-1] if why else 'sched_ext stays ' + read(SCX_STATE)}")
+        why = complaint_of(self.complaint.read()) or f"sched_ext stays {read(SCX_STATE)}"
+        raise Unavailable(f"{self.column.scx} does not load: {why}")
 
     def _unload_scx(self):
         self.loader.send_signal(signal.SIGINT)

@@ -80,7 +80,7 @@ class UnixRow(Row):
     title = "switch, fork, exec, scripts, copy, arithmetic"
     metrics = (Metric("ops_per_s", "op/s", "higher"),
                Metric("kernel_insns_per_op", "kernel instructions/op", "lower"))
-    host_s_per_guest_s = 5.0
+    host_s_per_guest_s = 15.0
 
     def cases(self, machine):
         return list(OPS)

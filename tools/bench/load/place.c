@@ -14,9 +14,9 @@
  * thread while another core idles: beside_pct of wakeups that start there, and
  * stays_pct that are still there 200 us later.
  *
- * crowd: as many tasks as cores wake at once, by one futex call or by timers
- * for the same moment: idle_core_pct of rounds in which they start on fewer
- * cores than there are, and settled_pct 300 us later.
+ * crowd: as many tasks as cores, whose previous CPUs are random, wake at once,
+ * by one futex call or by timers for the same moment: idle_core_pct of rounds in
+ * which they start on fewer cores than there are, and settled_pct 300 us later.
  *
  * The policy is the caller's.
  */
@@ -224,9 +224,24 @@ static void finished(void)
 		ht_futex_wake(&shared->done, 1);
 }
 
-/* Its marks are where it starts, and where it is after SETTLE_US. */
-static void sleeper(int index, int settle_us)
+/* A random CPU becomes our previous one, the same ones in each run. */
+static void scatter(uint64_t *seed)
 {
+	int skip, cpu = 0;
+
+	*seed = load_spin(1, *seed);
+	skip = (*seed >> 33) % ht_count(topo.usable);
+	ht_for_each_cpu(cpu, topo.usable)
+		if (!skip--)
+			break;
+	pin(0, HT_CPU(cpu));
+	pin(0, topo.usable);
+}
+
+/* Notes where it starts, and where it is after settle_us. */
+static void sleeper(int index, int settle_us, bool scattered)
+{
+	uint64_t seed = index + 1;
 	uint32_t seen = shared->gate;
 
 	finished();
@@ -243,18 +258,20 @@ static void sleeper(int index, int settle_us)
 		shared->first[index] = sched_getcpu();
 		spin_us(settle_us);
 		shared->last[index] = sched_getcpu();
+		if (scattered)
+			scatter(&seed);
 		finished();
 	}
 }
 
 static void sleeper_200us(int index)
 {
-	sleeper(index, 200);
+	sleeper(index, 200, false);
 }
 
 static void sleeper_300us(int index)
 {
-	sleeper(index, 300);
+	sleeper(index, 300, true);
 }
 
 static void open_gate(void)

@@ -129,6 +129,16 @@ class Outputs(unittest.TestCase):
         self.assertEqual(outputs.number(rows_openssl.RATE, text, "x"), 1024.5)
 
 
+class Scx(unittest.TestCase):
+    def test_verifier(self):
+        text = "153: (85) call x\nR1 has no valid kptr\nprocessed 175 insns (limit 1)\nlibbpf: failed\n"
+        self.assertIn("(R1 has no valid kptr)", columns.complaint_of(text))
+
+    def test_program(self):
+        self.assertEqual(columns.complaint_of("a\nno permission\n\n"), "no permission")
+        self.assertEqual(columns.complaint_of(""), "")
+
+
 class Calibrate(unittest.TestCase):
     def setUp(self):
         self.dir = tempfile.TemporaryDirectory()
