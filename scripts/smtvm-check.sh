@@ -168,6 +168,23 @@ check_signing()
 		"$1: openssl rsa512 alone, and two on siblings: $rates per second, model 110 : 60"
 }
 
+# The caches: a neighbour on the sibling evicts, one on another core does not;
+# a task that moves to another core refills.
+check_caches()
+{
+	local beside apart
+
+	guest caches 1x2x2 cache=on "$probe walk 0 1; $probe walk 0 2" || return 0
+	beside=$(sed -n 's/^walk 0 1 //p' "$work/caches")
+	apart=$(sed -n 's/^walk 0 2 //p' "$work/caches")
+	verdict "$(awk -v v="$beside" 'BEGIN { split(v, a, " ");
+		print (a[1] > 0 && a[2] > 4 * a[1] && a[3] < 2 * a[1]) }')" \
+		"caches: warm, after the sibling streamed, moved to the sibling: $beside ns"
+	verdict "$(awk -v v="$apart" 'BEGIN { split(v, a, " ");
+		print (a[1] > 0 && a[2] < 2 * a[1] && a[3] > 4 * a[1]) }')" \
+		"caches: warm, after another core streamed, moved to that core: $apart ns"
+}
+
 start_hogs()
 {
 	while [ ${#hogs[@]} -lt 4 ]; do
@@ -270,6 +287,7 @@ else
 	two_cores
 	loaded_host
 	other_cores
+	check_caches
 	many 2
 	many 8
 	[ -n "$short" ] || many 16

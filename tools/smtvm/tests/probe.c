@@ -8,6 +8,8 @@
  *			prints ns per round
  *   probe timer CPU	prints by how many ns timers fire late, as the kernel's
  *			own trace shows (needs tracefs)
+ *   probe walk A B	ns to read 512 KiB on CPU A: warm, after CPU B has
+ *			streamed through 16 MiB, and after moving to CPU B
  */
 #define _GNU_SOURCE
 #include <err.h>
@@ -26,6 +28,9 @@
 #define SETTLE_US	10000
 #define ROUNDS		3000
 #define WARM_UP		100
+#define LINE		64
+#define WALK_BYTES	(512UL << 10)
+#define STREAM_BYTES	(16UL << 20)
 
 static double now_ns(void)
 {
@@ -183,14 +188,57 @@ static int timer(const char *cpu)
 	return 0;
 }
 
+/* One read of each line. */
+static double walk_ns(const volatile char *data, size_t bytes)
+{
+	double start = now_ns();
+
+	for (size_t i = 0; i < bytes; i += LINE)
+		(void)data[i];
+	return now_ns() - start;
+}
+
+static void stream(const char *cpu)
+{
+	if (!fork()) {
+		volatile char *data = malloc(STREAM_BYTES);
+
+		pin(cpu);
+		for (size_t i = 0; data && i < STREAM_BYTES; i += LINE)
+			data[i] = 1;
+		_exit(0);
+	}
+	wait(NULL);
+}
+
+static int walk(const char *a, const char *b)
+{
+	char *data = malloc(WALK_BYTES);
+	double warm, evicted;
+
+	if (!data)
+		err(1, "malloc");
+	memset(data, 1, WALK_BYTES);
+	pin(a);
+	walk_ns(data, WALK_BYTES);
+	warm = walk_ns(data, WALK_BYTES);
+	stream(b);
+	evicted = walk_ns(data, WALK_BYTES);
+	pin(b);
+	printf("walk %s %s %.0f %.0f %.0f\n", a, b, warm, evicted, walk_ns(data, WALK_BYTES));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc >= 3 && argc <= 66 && !strcmp(argv[1], "speed"))
 		return speed(argc - 2, argv + 2);
 	if (argc == 4 && !strcmp(argv[1], "pipe"))
 		return ping_pong(argv[2], argv[3]);
+	if (argc == 4 && !strcmp(argv[1], "walk"))
+		return walk(argv[2], argv[3]);
 	if (argc == 3 && !strcmp(argv[1], "timer"))
 		return timer(argv[2]);
-	fprintf(stderr, "usage: probe speed CPU... | pipe A B | timer CPU\n");
+	fprintf(stderr, "usage: probe speed CPU... | pipe A B | timer CPU | walk A B\n");
 	return 2;
 }
