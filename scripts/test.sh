@@ -38,7 +38,7 @@ layer_table()
 	vm           | 1200 | count  | scripts/vm-test.sh
 	kunit        | 300  | count  | scripts/kunit.sh $KVER base
 	selftest     | 2100 | count  | scripts/selftest.sh
-	cost         | 300  | count  | scripts/cost.sh
+	cost         | 900  | count  | scripts/cost.sh
 	smtvm        | 1200 | count  | make -s smtvm-check SMTVM=-s
 	mutants      | 1200 | count  | scripts/mutants.sh
 	kernel-debug | 1800 | status | scripts/kernel.sh build $KVER debug
