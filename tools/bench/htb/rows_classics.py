@@ -55,14 +55,10 @@ class WakeupRow(Row):
         return max(1, round(machine.cores * int(case[5:-1]) / 100))
 
     def cases(self, machine):
-        out, seen = [], set()
-        for pct in self.pcts:
-            case = f"load={pct}%"
-            # 25 and 50 % of two cores are one worker both.
-            if self.workers(case, machine) not in seen:
-                out.append(case)
-            seen.add(self.workers(case, machine))
-        return out
+        # 25 % of two cores are one worker like 50 %, which is what it is called.
+        by_workers = {self.workers(case, machine): case
+                      for case in (f"load={pct}%" for pct in self.pcts)}
+        return list(by_workers.values())
 
     def guest_s(self, case, machine, seconds):
         return whole(seconds) + 0.5

@@ -3,7 +3,7 @@
 
 import unittest
 
-from htb import columns, jobs, machine, rows
+from htb import cli, columns, jobs, machine, rows
 
 SMALL = rows.Machine("1x2x2", 4, 2)
 XEON = rows.Machine("dual-xeon", 24, 12)
@@ -92,6 +92,15 @@ class Cases(unittest.TestCase):
     def test_levels(self):
         self.assertEqual(rows.levels(2, (0.25, 0.5, 1, 1.5, 2)), [1, 2, 3, 4])
         self.assertEqual(rows.levels(16, (0.25, 0.5, 1, 1.5, 2)), [4, 8, 16, 24, 32])
+
+    def test_wakeup_loads(self):
+        self.assertEqual(TABLE["wakeup"].cases(SMALL), ["load=50%", "load=100%", "load=200%"])
+        self.assertEqual(len(TABLE["wakeup"].cases(XEON)), 4)
+
+    def test_short_bench_names_what_there_is(self):
+        make(cli.SHORT["rows"], cli.SHORT["columns"])
+        selection = rows.select(cli.SHORT["rows"], TABLE)
+        self.assertEqual(jobs.unknown_cases(selection, lambda row: ["1x2x2"], MACHINES), [])
 
     def test_every_row_can_be_estimated(self):
         for row in TABLE.values():

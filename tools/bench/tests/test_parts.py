@@ -112,6 +112,12 @@ class Outputs(unittest.TestCase):
         with self.assertRaisesRegex(rows.RowError, "no result"):
             outputs.number(rows_pgbench.TPS, "pgbench: error", "pgbench")
 
+    def test_pgbench_length(self):
+        row = TABLE["S2"]
+        self.assertEqual(row.length(3.0, 4), ["-T", "3"])
+        self.assertEqual(row.length(0.5, 4), ["-t", "1000"])
+        self.assertEqual(row.length(0.1, 64), ["-t", "20"])
+
     def test_stress_ng(self):
         text = "stress-ng: metrc: [66] cpu  834  0.98  0.39  0.00  851.66  2119.60\n"
         self.assertEqual(outputs.number(outputs.BOGO, text, "x"), 851.66)
