@@ -4,26 +4,15 @@
 What that means, and the replay, are scripts/demo-report's.
 """
 
-import importlib.machinery
-import importlib.util
 import os
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[3]
-
-
-def load_script(path, name):
-    """A Python program without .py as a module."""
-    loader = importlib.machinery.SourceFileLoader(name, os.fspath(path))
-    spec = importlib.util.spec_from_loader(name, loader)
-    module = importlib.util.module_from_spec(spec)
-    loader.exec_module(module)
-    return module
+from .scripts import script
 
 
 def sharing(trace, pids, core_of, elapsed_s):
     """{metric: number} from one recording."""
-    demo = load_script(TOP / "scripts" / "demo-report", "demo_report")
+    demo = script("demo-report")
     try:
         events = demo.read_events(Path(trace))
     except demo.BadRecording as e:

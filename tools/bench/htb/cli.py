@@ -10,9 +10,9 @@ import struct
 import subprocess
 import sys
 
-from . import audit, calibrate, columns, database, estimate, jobs, machine, report, results, rows
+from . import calibrate, columns, database, estimate, jobs, machine, report, results, rows
+from .scripts import TOP, script
 
-TOP = machine.TOP
 NATIVE = "native"
 # What CI runs: each kind of row once, in minutes.
 SHORT = {"rows": ["S1/procs=2", "S2/select-2", "S6/pipe", "hackbench/pipe-process",
@@ -137,8 +137,7 @@ def native_machine():
 
 def vm_machines(names):
     """{name: Machine} of scripts/vm's topologies."""
-    sys.path.insert(0, str(TOP / "scripts"))
-    import vm_topology  # pylint: disable=import-error,import-outside-toplevel
+    vm_topology = script("vm_topology.py")
     out = {}
     for name in names:
         try:

@@ -14,6 +14,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .scripts import script
+
 SCALE = 4
 USER = "postgres"
 # Nothing that runs when it likes, and no disk to wait for.
@@ -34,16 +36,6 @@ logging_collector = off
 huge_pages = off
 dynamic_shared_memory_type = mmap
 """
-
-
-def cache_dir():
-    base = os.environ.get("HT_CACHE")
-    if not base:
-        base = os.path.join(os.environ.get("XDG_CACHE_HOME")
-                            or os.path.expanduser("~/.cache"), "sched-ht")
-    path = os.path.join(base, "bench")
-    os.makedirs(path, exist_ok=True)
-    return path
 
 
 def find_bin():
@@ -70,7 +62,7 @@ def prepare():
     if os.geteuid() != 0:
         return {"missing": "needs root, to start the server as its own user"}
     key = hashlib.sha256(f"{bin_dir} {SCALE} {CONFIG}".encode()).hexdigest()[:12]
-    tar = os.path.join(cache_dir(), f"pgbench-{key}.tar")
+    tar = os.path.join(script("vm_machine.py").cache_dir(), f"pgbench-{key}.tar")
     if not os.path.exists(tar):
         try:
             make(bin_dir, tar)

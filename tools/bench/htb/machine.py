@@ -7,11 +7,10 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from pathlib import Path
 
 from . import audit, counters, estimate, results, rows
+from .scripts import TOP
 
-TOP = Path(__file__).resolve().parents[3]
 BENCH = TOP / "tools" / "bench"
 VM = TOP / "scripts" / "vm"
 SKIPPED = 77
