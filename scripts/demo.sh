@@ -83,7 +83,6 @@ prepare()
 	fi
 	if [ -z "$kernel" ]; then
 		step "kernel $KVER (make kernel): up to 15 minutes the first time, on 2 cores"
-		make -s -C "$top" kernel KVER="$KVER" CONFIG="$CONFIG"
 		kernel=$(make -s -C "$top" kernel-path KVER="$KVER" CONFIG="$CONFIG")
 	fi
 	step "htctl"
