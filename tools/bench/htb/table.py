@@ -68,10 +68,11 @@ def losses(row, line):
     """Sentences about what SCHED_HT loses here."""
     out = []
     ht = line.cells.get(HT)
+    # Against HT off only throughput is promised.
+    throughput = next((m for m in row.metrics if m.better == "higher"), None)
     for base in (BASE, HT_OFF):
         other = line.cells.get(base)
-        # Against HT off only throughput is promised.
-        if not ht or not other or (base == HT_OFF and line.metric is not row.metrics[0]):
+        if not ht or not other or (base == HT_OFF and line.metric is not throughput):
             continue
         if worse(line.metric, ht, other):
             gain = gain_pct(line.metric, ht.mean, other.mean)
