@@ -106,7 +106,7 @@ off-check: ## With the option off, are the touched objects vanilla's
 
 clean: ## Remove build products from the checkout
 	@rm -rf out
-	@for d in tools/ht tools/lib/ht tools/testing/ht tools/testing/selftests/sched_ht; do \
+	@for d in tools/ht tools/lib/ht tools/bench tools/smtvm tools/testing/ht tools/testing/selftests/sched_ht; do \
 		if [ -f $$d/Makefile ]; then $(MAKE) -s -C $$d clean || exit 1; fi; done
 
 cache-clean: ## Remove kernel trees and what was built (not ccache) from HT_CACHE

@@ -40,6 +40,7 @@ layer_table()
 	selftest     | 2100 | count  | scripts/selftest.sh
 	cost         | 900  | count  | scripts/cost.sh
 	smtvm        | 1200 | count  | make -s smtvm-check SMTVM=-s
+	bench        | 1200 | count  | scripts/bench.sh short
 	mutants      | 1200 | count  | scripts/mutants.sh
 	kernel-debug | 1800 | status | scripts/kernel.sh build $KVER debug
 	torture      | 600  | count  | scripts/torture.sh
