@@ -40,7 +40,7 @@ u64 ht_slice_ns(const struct task_struct *p)
 	if (!task_has_ht_policy(p) || p->se.custom_slice)
 		return p->se.slice;
 
-	return (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
+	return ht_default_slice_ns();
 }
 
 /**

@@ -468,9 +468,7 @@ static bool push_to_idle(struct rq *rq, struct task_struct *p)
 
 static u64 task_wait_ns(struct task_struct *p)
 {
-	u64 slice = (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
-
-	return p->ht.weight * slice / 1024;
+	return p->ht.weight * ht_default_slice_ns() / 1024;
 }
 
 /* The sample's CPU that gains most from a task of @rq, or -1 if none does. */

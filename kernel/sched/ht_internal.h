@@ -57,6 +57,12 @@ extern unsigned int sysctl_sched_ht_slice_us;
 extern unsigned int sysctl_sched_ht_unshare;
 extern unsigned int sysctl_sched_ht_enabled;
 
+/* Slice of a task that asks for none of its own. */
+static inline u64 ht_default_slice_ns(void)
+{
+	return (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
+}
+
 /* Counters of debugfs sched_ht/stats, in this order. */
 enum ht_stat {
 	HT_STAT_CLAIM_TAKEN,

@@ -44,12 +44,11 @@ bool ht_task_may_use(struct task_struct *p, int cpu)
 u64 ht_wait_ns(struct rq *rq)
 {
 	unsigned long weight = READ_ONCE(rq->ht.queue.weight);
-	u64 slice = (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
 	unsigned int rt = rq->rt.rt_nr_running + rq->dl.dl_nr_running;
 
 	weight += ht_low_weight(rq) + rt * 1024UL;
 
-	return weight * slice / 1024;
+	return weight * ht_default_slice_ns() / 1024;
 }
 
 static bool runs_only_sched_idle(struct rq *rq)

@@ -50,11 +50,6 @@ unsigned long ht_low_weight(struct rq *rq)
 	return weight;
 }
 
-static u64 slice_ns(void)
-{
-	return (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
-}
-
 /* Part of @delta that the side of weight @part is owed out of @part + @other. */
 static s64 share_of(u64 delta, unsigned long part, unsigned long other)
 {
@@ -111,7 +106,7 @@ void ht_share_charge(struct rq *rq, struct task_struct *ran)
 		charge_alone(share, ran, delta);
 
 	if (contended && !share->contended) {
-		s64 slice = slice_ns();
+		s64 slice = ht_default_slice_ns();
 
 		share->lag_ns = clamp(share->lag_ns, -slice, slice);
 		/* The turn was with the side that ran; who rejoins has the tie. */
@@ -136,7 +131,7 @@ void ht_share_decide(struct rq *rq)
 		low = false;
 	else if (share->lag_ns < 0)
 		low = true;
-	else if (share->lag_ns > (s64)(slice_ns() / 4))
+	else if (share->lag_ns > (s64)(ht_default_slice_ns() / 4))
 		low = false;
 
 	if (low != share->low_turn)
