@@ -222,7 +222,6 @@ int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
 u64 ht_wait_ns(struct rq *rq);
 
 /* ht_balance.c */
-void ht_balance_init(struct rq *rq);
 void ht_balance(struct rq *rq, struct rq_flags *rf);
 void ht_core_idle(struct rq *rq);
 void ht_start_beside(struct rq *rq);
