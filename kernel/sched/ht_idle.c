@@ -95,16 +95,9 @@ static void set_bits(struct rq *rq, unsigned int bits)
 	write_bits(snap, slot, bits, changed);
 }
 
-/**
- * ht_bits_update() - publish what SCHED_HT does on a CPU
- * @rq: run queue, its lock held
- *
- * To be called when its queue or its running task changed.
- */
-void ht_bits_update(struct rq *rq)
+/* The bits of a CPU that is idle, HT_BIT_IDLE in @bits, or is not. */
+static unsigned int queue_bits(struct rq *rq, unsigned int bits)
 {
-	unsigned int bits = rq->ht.bits & HT_BIT_IDLE;
-
 	if (rq->ht.queue.curr && rq->ht.queue.curr->on_rq)
 		bits |= HT_BIT_RUN;
 	/*
@@ -114,7 +107,18 @@ void ht_bits_update(struct rq *rq)
 	if (ht_nr_waiting(rq) > rq->ht.nr_pinned && !(bits & HT_BIT_IDLE))
 		bits |= HT_BIT_WAIT;
 
-	set_bits(rq, bits);
+	return bits;
+}
+
+/**
+ * ht_bits_update() - publish what SCHED_HT does on a CPU
+ * @rq: run queue, its lock held
+ *
+ * To be called when its queue or its running task changed.
+ */
+void ht_bits_update(struct rq *rq)
+{
+	set_bits(rq, queue_bits(rq, rq->ht.bits & HT_BIT_IDLE));
 }
 
 /* The idle task starts to run: called with the rq lock held. */
@@ -144,12 +148,7 @@ void ht_bits_sync(struct rq *rq, struct ht_snap *snap)
 
 	lockdep_assert_rq_held(rq);
 
-	rq->ht.bits = ht_curr(rq) == rq->idle ? HT_BIT_IDLE : 0;
-	if (rq->ht.queue.curr && rq->ht.queue.curr->on_rq)
-		rq->ht.bits |= HT_BIT_RUN;
-	if (ht_nr_waiting(rq) > rq->ht.nr_pinned && ht_curr(rq) != rq->idle)
-		rq->ht.bits |= HT_BIT_WAIT;
-
+	rq->ht.bits = queue_bits(rq, ht_curr(rq) == rq->idle ? HT_BIT_IDLE : 0);
 	if (slot != HT_NONE)
 		write_bits(snap, slot, rq->ht.bits, ~0U);
 }
