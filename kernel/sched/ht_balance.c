@@ -349,12 +349,10 @@ static bool found(struct ht_snap *snap, struct rq *rq, int src_cpu)
 static void idle_callback(struct rq *rq)
 {
 	struct ht_snap *snap;
-	int cpu = cpu_of(rq);
 
 	guard(rcu)();
 	snap = rcu_dereference(ht_snap_read);
-	if (!snap || cpu >= snap->topo.nr_cpus ||
-	    snap->topo.cpu_slot[cpu] == HT_NONE)
+	if (!snap || ht_cpu_slot(&snap->topo, cpu_of(rq)) == HT_NONE)
 		return;
 
 	visit_sources(snap, rq, shared_runners, take_from);
@@ -370,11 +368,10 @@ void ht_core_idle(struct rq *rq)
 	struct ht_state st;
 	u32 slot;
 
-	if (!snap || cpu_of(rq) >= snap->topo.nr_cpus || !unshare_enabled() ||
-	    !may_queue_callback(rq))
+	if (!snap || !unshare_enabled() || !may_queue_callback(rq))
 		return;
 
-	slot = snap->topo.cpu_slot[cpu_of(rq)];
+	slot = ht_cpu_slot(&snap->topo, cpu_of(rq));
 	if (slot == HT_NONE)
 		return;
 
@@ -436,8 +433,8 @@ static void pull(struct rq *rq)
 
 	guard(rcu)();
 	snap = rcu_dereference(ht_snap_read);
-	if (!snap || cpu >= snap->topo.nr_cpus || !cpu_active(cpu) ||
-	    snap->topo.cpu_slot[cpu] == HT_NONE)
+	if (!snap || !cpu_active(cpu) ||
+	    ht_cpu_slot(&snap->topo, cpu) == HT_NONE)
 		return;
 
 	visit_sources(snap, rq, waiting, pull_from);

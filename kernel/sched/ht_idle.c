@@ -36,10 +36,7 @@ static struct ht_word *word_of(const struct ht_snap *snap, u32 slot)
 
 static u32 snap_slot(const struct ht_snap *snap, int cpu)
 {
-	if (!snap || cpu >= snap->topo.nr_cpus)
-		return HT_NONE;
-
-	return snap->topo.cpu_slot[cpu];
+	return snap ? ht_cpu_slot(&snap->topo, cpu) : HT_NONE;
 }
 
 static void write_bit(u64 *bits, u32 slot, bool set)

@@ -94,11 +94,6 @@ static int add_llc_waits(const struct ht_topo *topo, const struct ht_llc *llc,
 	return nr;
 }
 
-static u32 slot_of(const struct ht_topo *topo, int cpu)
-{
-	return cpu < topo->nr_cpus ? topo->cpu_slot[cpu] : HT_NONE;
-}
-
 static u32 domain_of(const struct ht_topo *topo, u32 slot)
 {
 	return topo->llc[topo->word_llc[slot / HT_WORD_BITS]].domain;
@@ -107,7 +102,7 @@ static u32 domain_of(const struct ht_topo *topo, u32 slot)
 /* Does @cpu take part in the snapshot, in the root domain of @home (INV-1)? */
 static bool in_reach(const struct ht_topo *topo, u32 home, int cpu)
 {
-	u32 slot = slot_of(topo, cpu);
+	u32 slot = ht_cpu_slot(topo, cpu);
 
 	return slot != HT_NONE &&
 		domain_of(topo, slot) == domain_of(topo, home);
@@ -130,7 +125,7 @@ int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
 		  int start_cpu, struct ht_wait *waits)
 {
 	const struct ht_topo *topo = &snap->topo;
-	u32 home = slot_of(topo, cpu), slot, llc, i;
+	u32 home = ht_cpu_slot(topo, cpu), slot, llc, i;
 	int nr = 0, looks = HT_MAX_LOOKS;
 
 	if (home == HT_NONE)
@@ -144,7 +139,8 @@ int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
 		return nr;
 	}
 
-	slot = in_reach(topo, home, start_cpu) ? slot_of(topo, start_cpu) : home;
+	slot = in_reach(topo, home, start_cpu) ? ht_cpu_slot(topo, start_cpu) :
+						 home;
 	llc = topo->word_llc[slot / HT_WORD_BITS];
 	for (i = 0; i < topo->nr_llcs && looks > 0; i++) {
 		u32 next = topo->llc_order[llc * topo->nr_llcs + i];

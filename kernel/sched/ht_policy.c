@@ -83,11 +83,6 @@ static const struct ht_llc *slot_llc(const struct ht_topo *topo, ht_u32 slot)
 	return word_llc(topo, HT_WORD(slot));
 }
 
-static ht_u32 slot_of_cpu(const struct ht_topo *topo, ht_u32 cpu)
-{
-	return cpu < topo->nr_cpus ? topo->cpu_slot[cpu] : HT_NONE;
-}
-
 static ht_u32 core_start(const struct ht_topo *topo, ht_u32 slot)
 {
 	ht_u32 shift = slot_llc(topo, slot)->smt_shift;
@@ -529,7 +524,7 @@ static bool waits_less(const struct ht_wait *a, const struct ht_wait *b)
 
 static bool may_wait_on(const struct ht_search *s, ht_u32 cpu)
 {
-	ht_u32 slot = slot_of_cpu(s->topo, cpu);
+	ht_u32 slot = ht_cpu_slot(s->topo, cpu);
 
 	return in_domain(s, slot) && cpu_allowed(s->req, cpu);
 }
@@ -575,8 +570,8 @@ static bool returns_to_prev(enum ht_kind kind)
  */
 static bool set_out(struct ht_search *s)
 {
-	ht_u32 origin = slot_of_cpu(s->topo, s->req->origin_cpu);
-	ht_u32 prev = slot_of_cpu(s->topo, s->req->prev_cpu);
+	ht_u32 origin = ht_cpu_slot(s->topo, s->req->origin_cpu);
+	ht_u32 prev = ht_cpu_slot(s->topo, s->req->prev_cpu);
 
 	if (slot_allowed(s, origin))
 		s->home = origin;

@@ -98,6 +98,12 @@ struct ht_topo {
 	ht_u32 *llc_order;
 };
 
+/* The slot of a CPU, HT_NONE if it takes no part. */
+static inline ht_u32 ht_cpu_slot(const struct ht_topo *topo, ht_u32 cpu)
+{
+	return cpu < topo->nr_cpus ? topo->cpu_slot[cpu] : HT_NONE;
+}
+
 /**
  * struct ht_word - what up to 64 threads of one LLC are doing
  * @idle:         bit per thread that is idle, written by that CPU

@@ -145,11 +145,6 @@ void ht_snapshot_free(struct ht_snapshot *snap)
 	free(snap);
 }
 
-static ht_u32 slot_of(const struct ht_snapshot *snap, ht_u32 cpu)
-{
-	return cpu < snap->topo.nr_cpus ? snap->topo.cpu_slot[cpu] : HT_NONE;
-}
-
 static void set_bit_of(ht_u64 *bits, ht_u32 slot, bool value)
 {
 	ht_u64 bit = (ht_u64)1 << (slot % HT_WORD_BITS);
@@ -162,7 +157,7 @@ static void set_bit_of(ht_u64 *bits, ht_u32 slot, bool value)
 
 void ht_snapshot_set_idle(struct ht_snapshot *snap, ht_u32 cpu, bool idle)
 {
-	ht_u32 slot = slot_of(snap, cpu);
+	ht_u32 slot = ht_cpu_slot(&snap->topo, cpu);
 
 	if (slot != HT_NONE)
 		set_bit_of(&snap->word[slot / HT_WORD_BITS].idle, slot, idle);
@@ -171,7 +166,7 @@ void ht_snapshot_set_idle(struct ht_snapshot *snap, ht_u32 cpu, bool idle)
 void ht_snapshot_set_claimed(struct ht_snapshot *snap, ht_u32 cpu,
 			     bool claimed, ht_u32 tick)
 {
-	ht_u32 slot = slot_of(snap, cpu);
+	ht_u32 slot = ht_cpu_slot(&snap->topo, cpu);
 
 	if (slot == HT_NONE)
 		return;
