@@ -4,9 +4,11 @@
  *
  * A verdict is judged by a rank that every CPU has under a request: the number
  * of the rule that it falls under, then its distance, then whether it is prev.
- * The right answer is a CPU of the lowest rank. O(CPUs x threads of a core).
+ * The right answer is a CPU of the lowest rank. With prices on it is one that
+ * costs least. O(CPUs x threads of a core).
  */
 #include "ht_check.h"
+#include "ht_price.h"
 
 static bool bit_of(const ht_u64 *words, ht_u32 nr)
 {
@@ -448,6 +450,245 @@ static enum ht_check_error check_rank(const struct ht_judge *j,
 							HT_CHECK_WHY;
 }
 
+/* Prices: every CPU's, and the least of them. */
+
+static bool is_priced(const struct ht_judge *j)
+{
+	return j->req->priced && j->req->smt;
+}
+
+/* CPU that the task's data is at. */
+static ht_u32 data_cpu(const struct ht_judge *j)
+{
+	return j->base != HT_NONE ? j->base : j->from;
+}
+
+/* CPU of its partner, HT_NONE if it has none. */
+static ht_u32 partner_cpu(const struct ht_judge *j)
+{
+	ht_u32 cpu = j->req->waker_cpu;
+
+	if (!ht_has_partner(j->req) || !has_slot(j, cpu) ||
+	    domain_of(j, cpu) != domain_of(j, j->home))
+		return HT_NONE;
+	return cpu;
+}
+
+static ht_u32 distance_between(const struct ht_judge *j, ht_u32 from, ht_u32 to)
+{
+	struct ht_judge other = *j;
+
+	other.from = from;
+	return distance_of(&other, to);
+}
+
+/* What runs beside a CPU: nothing, only what loses little, or more. */
+enum beside { BESIDE_NOTHING, BESIDE_LIGHT, BESIDE_MORE };
+
+static enum beside beside(const struct ht_judge *j, ht_u32 cpu)
+{
+	ht_u32 slot = j->topo->cpu_slot[cpu], i;
+	ht_u32 first = core_first(j->topo, slot);
+	enum beside found = BESIDE_NOTHING;
+
+	if (bit_of(j->topo->partial, slot))
+		return BESIDE_MORE;
+	for (i = first; i < first + core_slots(j->topo, first); i++) {
+		ht_u32 other = j->topo->slot_cpu[i];
+
+		if (other == HT_NONE || other == cpu || is_usable(j, other))
+			continue;
+		if (!bit_of(&j->st->word[i / HT_WORD_BITS].light,
+			    i % HT_WORD_BITS))
+			return BESIDE_MORE;
+		found = BESIDE_LIGHT;
+	}
+	return found;
+}
+
+static struct ht_price price_of(const struct ht_judge *j, ht_u32 cpu)
+{
+	ht_u32 partner = partner_cpu(j);
+	struct ht_price price = { };
+	struct ht_costs costs;
+
+	ht_costs_fill(&costs, j->req);
+	if (beside(j, cpu) == BESIDE_MORE)
+		price.share_ns = costs.share_ns;
+	else if (beside(j, cpu) == BESIDE_LIGHT)
+		price.share_ns = costs.share_ns / 2;
+	price.move_ns = costs.move_ns[distance_between(j, data_cpu(j), cpu)];
+	if (partner != HT_NONE)
+		price.apart_ns =
+			costs.apart_ns[distance_between(j, partner, cpu)];
+	return price;
+}
+
+static ht_u64 sum_of(const struct ht_judge *j, ht_u32 cpu)
+{
+	struct ht_price price = price_of(j, cpu);
+
+	return ht_price_sum(&price);
+}
+
+static bool is_candidate(const struct ht_judge *j, ht_u32 cpu)
+{
+	return eligible(j, cpu) && is_usable(j, cpu);
+}
+
+/* The cheapest idle CPU, a free core's before others, HT_NONE if none idles. */
+static ht_u32 cheapest(const struct ht_judge *j)
+{
+	ht_u32 best = HT_NONE, cpu;
+
+	for (cpu = 0; cpu < j->topo->nr_cpus; cpu++)
+		if (is_candidate(j, cpu) &&
+		    (best == HT_NONE || sum_of(j, cpu) < sum_of(j, best)))
+			best = cpu;
+	return best;
+}
+
+static bool has_free_core(const struct ht_judge *j)
+{
+	ht_u32 cpu;
+
+	for (cpu = 0; cpu < j->topo->nr_cpus; cpu++)
+		if (eligible(j, cpu) && is_free_core(j, cpu))
+			return true;
+	return false;
+}
+
+static bool is_nearer_to_partner(const struct ht_judge *j, ht_u32 cpu)
+{
+	ht_u32 partner = partner_cpu(j);
+
+	return partner != HT_NONE &&
+	       distance_between(j, partner, cpu) <
+	       distance_between(j, partner, data_cpu(j));
+}
+
+static enum ht_why why_priced(const struct ht_judge *j, ht_u32 cpu)
+{
+	bool is_prev = cpu == j->req->prev_cpu;
+
+	if (is_free_core(j, cpu)) {
+		if (is_prev)
+			return HT_WHY_PREV_CORE;
+		return is_nearer_to_partner(j, cpu) ? HT_WHY_PARTNER :
+						      HT_WHY_IDLE_CORE;
+	}
+	if (is_prev)
+		return HT_WHY_PREV_IDLE;
+	if (is_nearer_to_partner(j, cpu))
+		return HT_WHY_PARTNER;
+	if (!distance_between(j, data_cpu(j), cpu))
+		return HT_WHY_PREV_SIBLING;
+	return beside(j, cpu) == BESIDE_LIGHT ? HT_WHY_LIGHT :
+						HT_WHY_IDLE_THREAD;
+}
+
+/* Beside a busy thread without a look at all cores: only for a reason. */
+static enum ht_check_error check_reason(const struct ht_judge *j,
+					const struct ht_verdict *v)
+{
+	if (is_free_core(j, v->cpu))
+		return v->why == why_priced(j, v->cpu) ? HT_CHECK_OK :
+							 HT_CHECK_WHY;
+	if (v->why == HT_WHY_WARM)
+		return HT_CHECK_OK;
+	if (has_free_core(j))
+		return HT_CHECK_WHY;
+	return v->why == why_priced(j, v->cpu) ? HT_CHECK_OK : HT_CHECK_WHY;
+}
+
+static enum ht_check_error check_terms(const struct ht_price *want,
+				       const struct ht_verdict *v)
+{
+	bool right = v->price.share_ns == want->share_ns &&
+		     v->price.move_ns == want->move_ns &&
+		     v->price.apart_ns == want->apart_ns &&
+		     v->price.wait_ns == want->wait_ns;
+
+	return right ? HT_CHECK_OK : HT_CHECK_PRICE;
+}
+
+/* The wait and the move of entry @i, as rule 6 has it with prices on. */
+static struct ht_price wait_price(const struct ht_judge *j, ht_u32 i)
+{
+	const struct ht_wait *w = &j->req->waits[i];
+	struct ht_price price = price_of(j, w->cpu);
+
+	price.wait_ns = w->sched_idle ? 0 : w->wait_ns;
+	return price;
+}
+
+static bool entry_is(const struct ht_judge *j, ht_u32 i,
+		     const struct ht_verdict *v)
+{
+	enum ht_why why = j->req->waits[i].sched_idle ? HT_WHY_SCHED_IDLE :
+							HT_WHY_SHORTEST_WAIT;
+	struct ht_price price = wait_price(j, i);
+
+	return j->req->waits[i].cpu == v->cpu && v->why == why &&
+	       !check_terms(&price, v);
+}
+
+static enum ht_check_error check_priced_wait(const struct ht_judge *j,
+					     const struct ht_verdict *v)
+{
+	ht_u64 least = HT_NO_PRICE, sum;
+	bool prev_is_least = false, matches = false;
+	ht_u32 i, pass;
+
+	/* First the least, then who has it. */
+	for (pass = 0; pass < 2; pass++) {
+		for (i = 0; i < j->req->nr_waits && i < HT_MAX_WAITS; i++) {
+			struct ht_price price;
+
+			if (!eligible(j, j->req->waits[i].cpu))
+				continue;
+			price = wait_price(j, i);
+			sum = ht_price_sum(&price);
+			if (sum < least)
+				least = sum;
+			if (!pass || sum > least)
+				continue;
+			matches |= entry_is(j, i, v);
+			prev_is_least |= j->req->waits[i].cpu ==
+					 j->req->prev_cpu;
+		}
+	}
+	if (least == HT_NO_PRICE)
+		return check_wait(j, v);
+	if (prev_is_least && v->cpu != j->req->prev_cpu)
+		return HT_CHECK_PREV_MISSED;
+	return matches ? HT_CHECK_OK : HT_CHECK_WAIT;
+}
+
+static enum ht_check_error check_price(const struct ht_judge *j,
+				       const struct ht_verdict *v)
+{
+	ht_u32 best = cheapest(j), prev = j->req->prev_cpu;
+	struct ht_price price;
+
+	if (best == HT_NONE)
+		return check_priced_wait(j, v);
+	if (!is_candidate(j, v->cpu))
+		return HT_CHECK_BETTER_THREAD;
+	if (sum_of(j, v->cpu) > sum_of(j, best))
+		return is_free_core(j, best) && !is_free_core(j, v->cpu) ?
+		       HT_CHECK_BETTER_CORE : HT_CHECK_DEARER;
+	if (v->cpu != prev && eligible(j, prev) && is_usable(j, prev) &&
+	    sum_of(j, prev) == sum_of(j, best))
+		return HT_CHECK_PREV_MISSED;
+	price = price_of(j, v->cpu);
+	if (v->core_ns < ht_price_sum(&price))
+		return HT_CHECK_PRICE;
+	if (check_terms(&price, v))
+		return HT_CHECK_PRICE;
+	return check_reason(j, v);
+}
+
 static ht_u32 count_allowed(const struct ht_judge *j)
 {
 	ht_u32 cpu, nr = 0;
@@ -505,7 +746,7 @@ static enum ht_check_error check_measured(const struct ht_judge *j,
 		return HT_CHECK_BAD_SLOT;
 	if (!eligible(j, v->cpu))
 		return HT_CHECK_DOMAIN;
-	err = check_rank(j, v);
+	err = is_priced(j) ? check_price(j, v) : check_rank(j, v);
 	return err ? err : check_details(j, v);
 }
 
@@ -547,6 +788,36 @@ enum ht_check_error ht_check_select(const struct ht_topo *topo,
 	return check_details(&j, verdict);
 }
 
+/* Does a move from where the task runs gain more than it costs? */
+static bool is_worth_it(const struct ht_judge *j, ht_u32 cpu)
+{
+	ht_u32 prev = j->req->prev_cpu;
+
+	return !is_priced(j) || cpu == prev || !eligible(j, prev) ||
+	       sum_of(j, cpu) < sum_of(j, prev);
+}
+
+/* No core was found for a running task: is there none that is worth it? */
+static enum ht_check_error check_no_core(const struct ht_judge *j,
+					 const struct ht_verdict *v)
+{
+	ht_u32 best, cpu;
+
+	if (v->cpu != HT_NONE ||
+	    (v->why != HT_WHY_NONE && v->why != HT_WHY_WARM))
+		return HT_CHECK_WHY;
+	best = j->home == HT_NONE ? HT_RANK_WAIT : best_rank(j);
+	if (HT_RANK_RULE(best) > 2)
+		return v->why == HT_WHY_NONE ? HT_CHECK_OK : HT_CHECK_WHY;
+	if (v->why == HT_WHY_NONE)
+		return HT_CHECK_BETTER_CORE;
+	for (cpu = 0; cpu < j->topo->nr_cpus; cpu++)
+		if (eligible(j, cpu) && rank_of(j, cpu) == best &&
+		    !is_worth_it(j, cpu))
+			return HT_CHECK_OK;
+	return HT_CHECK_BETTER_CORE;
+}
+
 /**
  * ht_check_free_core() - is an answer of ht_policy_free_core() the right one?
  * @topo:     valid snapshot
@@ -564,23 +835,25 @@ enum ht_check_error ht_check_free_core(const struct ht_topo *topo,
 	struct ht_judge j;
 
 	open_case(&j, topo, st, req);
-	if (!found) {
-		if (verdict->cpu != HT_NONE || verdict->why != HT_WHY_NONE)
-			return HT_CHECK_WHY;
-		if (j.home == HT_NONE || HT_RANK_RULE(best_rank(&j)) > 2)
-			return HT_CHECK_OK;
-		return HT_CHECK_BETTER_CORE;
-	}
+	if (!found)
+		return check_no_core(&j, verdict);
 	err = check_legal(&j, verdict);
 	if (err)
 		return err;
 	if (j.home == HT_NONE)
 		return HT_CHECK_WHY;
-	err = check_measured(&j, verdict);
+	if (verdict->slot == HT_NONE)
+		return HT_CHECK_BAD_SLOT;
+	if (!eligible(&j, verdict->cpu))
+		return HT_CHECK_DOMAIN;
+	err = check_rank(&j, verdict);
+	if (!err)
+		err = check_details(&j, verdict);
 	if (err)
 		return err;
-	return HT_RANK_RULE(rank_of(&j, verdict->cpu)) > 2 ? HT_CHECK_WHY :
-							     HT_CHECK_OK;
+	if (HT_RANK_RULE(rank_of(&j, verdict->cpu)) > 2)
+		return HT_CHECK_WHY;
+	return is_worth_it(&j, verdict->cpu) ? HT_CHECK_OK : HT_CHECK_DEARER;
 }
 
 static const char * const ht_check_names[HT_NR_CHECKS] = {
@@ -609,6 +882,8 @@ static const char * const ht_check_names[HT_NR_CHECKS] = {
 	[HT_CHECK_NEARER]		= "nearer",
 	[HT_CHECK_PREV_MISSED]		= "prev_missed",
 	[HT_CHECK_WAIT]			= "wait",
+	[HT_CHECK_DEARER]		= "dearer",
+	[HT_CHECK_PRICE]		= "price",
 };
 
 /**

@@ -45,6 +45,8 @@ enum ht_check_error {
 	HT_CHECK_NEARER,	/* one as good and nearer */
 	HT_CHECK_PREV_MISSED,	/* prev or its core was as good and as near */
 	HT_CHECK_WAIT,		/* a shorter wait */
+	HT_CHECK_DEARER,	/* one that costs less */
+	HT_CHECK_PRICE,		/* the price told is not the price */
 
 	HT_NR_CHECKS,
 };

@@ -168,6 +168,7 @@ static void fill_request(struct ht_request *req, struct task_struct *p,
 	req->allowed = (const u64 *)cpumask_bits(p->cpus_ptr);
 	req->nr_allowed = p->nr_cpus_allowed;
 	req->nr_waits = 0;
+	req->priced = false;
 }
 
 /* Verdicts that name no idle thread: nothing to claim. */

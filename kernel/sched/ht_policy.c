@@ -19,6 +19,14 @@
  * where the task's data is now (a child's at the parent): there rules 3 and 4
  * are about that CPU, and prev wins only against CPUs that are no nearer.
  *
+ * With prices on (req->priced) the same candidates are compared in nanoseconds,
+ * and the cheapest wins; prev on a tie. In each class (wholly idle core; thread
+ * beside what loses little; any thread) only the nearest to the task's data and
+ * the nearest to its steady waker can be the cheapest, since prices do not fall
+ * with distance. A search ends where even the cheapest that it could still find
+ * costs more than what is known. With nothing idle, the wait and the move add
+ * up.
+ *
  * What holds for every verdict: the CPU is allowed and, unless the task had no
  * choice (HT_WHY_PINNED, HT_WHY_NO_TOPOLOGY), it has a thread in the snapshot
  * and lies in one root domain with where the search began (INV-1).
@@ -27,9 +35,17 @@
  * first, and one test of the affinity mask per candidate.
  */
 #include "ht_policy.h"
+#include "ht_price.h"
 
 #define HT_BIT(slot)	((ht_u64)1 << ((slot) % HT_WORD_BITS))
 #define HT_WORD(slot)	((slot) / HT_WORD_BITS)
+
+/* What a search looks for. */
+enum ht_class {
+	HT_CLASS_CORE,		/* a thread of a wholly idle core */
+	HT_CLASS_LIGHT,		/* an idle thread beside what loses little */
+	HT_CLASS_THREAD,	/* an idle thread */
+};
 
 /**
  * struct ht_search - one decision under way
@@ -42,7 +58,10 @@
  * @prev:     slot of the previous CPU if the task may return there, or HT_NONE
  * @self:     slot that is busy with this very task, or HT_NONE
  * @domain:   root domain that the search stays in
- * @cores:    look for wholly idle cores, else for idle threads
+ * @anchor:   slot that nearness is judged from at present
+ * @class:    what is looked for
+ * @dearer:   by distance from @anchor: is it no use to look there? Bits.
+ * @cut:      the last search ended for that reason
  */
 struct ht_search {
 	const struct ht_topo *topo;
@@ -54,7 +73,10 @@ struct ht_search {
 	ht_u32 prev;
 	ht_u32 self;
 	ht_u32 domain;
-	bool cores;
+	ht_u32 anchor;
+	enum ht_class class;
+	ht_u32 dearer;
+	bool cut;
 };
 
 /* The first slot of each core, by smt_shift. */
@@ -236,6 +258,14 @@ bool ht_core_is_free(const struct ht_topo *topo, const struct ht_state *st,
 	return core_is_free(topo, st, slot, 0);
 }
 
+/* Of LLCs: 2 the same, 3 in one node, 4 remote. */
+static ht_u8 llc_distance(const struct ht_llc *a, const struct ht_llc *b)
+{
+	if (a == b)
+		return 2;
+	return a->node == b->node ? 3 : 4;
+}
+
 /**
  * ht_slot_distance() - how far apart two slots are
  * @topo:     the machine
@@ -250,7 +280,7 @@ ht_u8 ht_slot_distance(const struct ht_topo *topo, ht_u32 a, ht_u32 b)
 	const struct ht_llc *lb = slot_llc(topo, b);
 
 	if (la != lb)
-		return la->node == lb->node ? 3 : 4;
+		return llc_distance(la, lb);
 	if (core_start(topo, a) == core_start(topo, b))
 		return 0;
 	return topo->slot_cluster[a] == topo->slot_cluster[b] ? 1 : 2;
@@ -334,6 +364,19 @@ static bool search_core_is_free(const struct ht_search *s, ht_u32 slot)
 	return core_is_free(s->topo, s->st, slot, self_bit(s, HT_WORD(slot)));
 }
 
+/* Idle threads of cores whose busy threads all lose little. */
+static ht_u64 light_threads(const struct ht_search *s, ht_u32 word)
+{
+	ht_u32 shift = word_llc(s->topo, word)->smt_shift;
+	ht_u64 usable = usable_threads(s->topo, s->st, word, self_bit(s, word));
+	ht_u64 taken = s->topo->present[word] & ~usable;
+	ht_u64 heavy = taken & ~HT_READ(s->st->word[word].light);
+
+	heavy |= s->topo->partial[word];
+	return usable & whole_cores(any_of_core(taken, shift) &
+				    ~any_of_core(heavy, shift), shift);
+}
+
 static ht_u64 search_threads(const struct ht_search *s, ht_u32 word)
 {
 	return usable_threads(s->topo, s->st, word, self_bit(s, word));
@@ -374,22 +417,30 @@ static ht_u64 word_range(ht_u32 word, ht_u32 lo, ht_u32 hi)
 	return mask;
 }
 
+static ht_u64 candidates(const struct ht_search *s, ht_u32 word)
+{
+	ht_u32 shift = word_llc(s->topo, word)->smt_shift;
+
+	switch (s->class) {
+	case HT_CLASS_CORE:
+		return whole_cores(free_cores(s->topo, s->st, word,
+					      self_bit(s, word)), shift) &
+		       s->topo->present[word];
+	case HT_CLASS_LIGHT:
+		return light_threads(s, word);
+	default:
+		return search_threads(s, word);
+	}
+}
+
 static ht_u32 scan(const struct ht_search *s, ht_u32 lo, ht_u32 hi)
 {
 	ht_u32 word;
 
 	for (word = HT_WORD(lo); word * HT_WORD_BITS < hi; word++) {
-		ht_u64 mask = word_range(word, lo, hi);
-		ht_u32 slot;
+		ht_u64 mask = word_range(word, lo, hi) & candidates(s, word);
+		ht_u32 slot = pick_allowed(s, word, mask);
 
-		if (s->cores)
-			mask &= whole_cores(free_cores(s->topo, s->st, word,
-						       self_bit(s, word)),
-					    word_llc(s->topo, word)->smt_shift) &
-				s->topo->present[word];
-		else
-			mask &= search_threads(s, word);
-		slot = pick_allowed(s, word, mask);
 		if (slot != HT_NONE)
 			return slot;
 	}
@@ -407,38 +458,56 @@ static ht_u32 scan_ring(const struct ht_search *s, ht_u32 lo, ht_u32 hi,
 
 static ht_u32 scan_llc(const struct ht_search *s, const struct ht_llc *llc)
 {
-	const struct ht_llc *own = slot_llc(s->topo, s->from);
+	const struct ht_llc *own = slot_llc(s->topo, s->anchor);
 	ht_u32 lo = llc->first_word * HT_WORD_BITS;
 	ht_u32 core;
 
 	/* The core in the same position, as far as there is one. */
-	core = (s->from - own->first_word * HT_WORD_BITS) >> own->smt_shift;
+	core = (s->anchor - own->first_word * HT_WORD_BITS) >> own->smt_shift;
 	if (core >= llc->nr_cores)
 		core = 0;
 	return scan_ring(s, lo, lo + llc->nr_words * HT_WORD_BITS,
 			 lo + (core << llc->smt_shift));
 }
 
-/* The nearest allowed thread: of a wholly idle core, or an idle one. */
-static ht_u32 nearest(const struct ht_search *s)
+static bool is_dearer(struct ht_search *s, ht_u8 distance)
+{
+	s->cut = s->dearer >> distance & 1;
+	return s->cut;
+}
+
+/* The nearest allowed thread of the class that is looked for. */
+static ht_u32 nearest(struct ht_search *s)
 {
 	const struct ht_topo *topo = s->topo;
+	const struct ht_llc *own = slot_llc(topo, s->anchor);
 	const ht_u32 *order;
 	ht_u32 slot, i;
 
+	if (is_dearer(s, 0))
+		return HT_NONE;
 	/* Its own core is where the ring begins: distance 0, then 1. */
-	slot = scan_ring(s, topo->slot_cluster[s->from],
-			 topo->slot_cluster_end[s->from],
-			 core_start(topo, s->from));
+	slot = scan_ring(s, topo->slot_cluster[s->anchor],
+			 topo->slot_cluster_end[s->anchor],
+			 core_start(topo, s->anchor));
 	order = topo->llc_order +
-		(ht_u64)topo->word_llc[HT_WORD(s->from)] * topo->nr_llcs;
+		(ht_u64)topo->word_llc[HT_WORD(s->anchor)] * topo->nr_llcs;
 	for (i = 0; slot == HT_NONE && i < topo->nr_llcs; i++) {
 		const struct ht_llc *llc = &topo->llc[order[i]];
 
-		if (llc->domain == s->domain)
-			slot = scan_llc(s, llc);
+		if (llc->domain != s->domain)
+			continue;
+		if (is_dearer(s, llc_distance(own, llc)))
+			break;
+		slot = scan_llc(s, llc);
 	}
 	return slot;
+}
+
+static ht_u32 nearest_of(struct ht_search *s, enum ht_class class)
+{
+	s->class = class;
+	return nearest(s);
 }
 
 /* Is prev as near as a slot that was found? Then its caches decide. */
@@ -469,9 +538,7 @@ static bool rule_free_core(struct ht_search *s, struct ht_verdict *v)
 
 	if (prev_free && s->base == s->prev)
 		return decide(s, v, s->prev, HT_WHY_PREV_CORE);
-	s->cores = true;
-	slot = nearest(s);
-	s->cores = false;
+	slot = nearest_of(s, HT_CLASS_CORE);
 	if (slot == HT_NONE)
 		return false;
 	if (prev_free && prev_as_near(s, slot))
@@ -504,9 +571,9 @@ static bool rule_sibling(const struct ht_search *s, struct ht_verdict *v)
 }
 
 /* Rule 5. */
-static bool rule_thread(const struct ht_search *s, struct ht_verdict *v)
+static bool rule_thread(struct ht_search *s, struct ht_verdict *v)
 {
-	ht_u32 slot = nearest(s);
+	ht_u32 slot = nearest_of(s, HT_CLASS_THREAD);
 
 	if (slot == HT_NONE)
 		return false;
@@ -559,9 +626,266 @@ static bool rule_wait(const struct ht_search *s, struct ht_verdict *v)
 					 HT_WHY_SHORTEST_WAIT);
 }
 
+/* Prices. */
+
+/**
+ * struct ht_bid - the cheapest candidate so far
+ * @costs:    what prices are made of in this decision
+ * @data:     slot where the task's data is
+ * @waker:    slot of its partner, HT_NONE if it has none
+ * @slot:     the candidate, HT_NONE: none yet
+ * @price:    its price
+ * @sum_ns:   all of it
+ * @passed:   a wholly idle core was dearer, or would have been
+ * @core_ns:  the cheapest such core
+ */
+struct ht_bid {
+	struct ht_costs costs;
+	ht_u32 data;
+	ht_u32 waker;
+	ht_u32 slot;
+	struct ht_price price;
+	ht_u64 sum_ns;
+	bool passed;
+	ht_u64 core_ns;
+};
+
+static ht_u64 class_share(const struct ht_bid *bid, enum ht_class class)
+{
+	switch (class) {
+	case HT_CLASS_CORE:
+		return 0;
+	case HT_CLASS_LIGHT:
+		return bid->costs.share_ns / 2;
+	default:
+		return bid->costs.share_ns;
+	}
+}
+
+/* How a thread shares its core, without regard to the thread itself. */
+static enum ht_class class_of(const struct ht_search *s, ht_u32 slot)
+{
+	ht_u64 core = ht_core_mask(s->topo, slot);
+	ht_u32 word = HT_WORD(slot);
+	ht_u64 taken = s->topo->present[word] & core & ~search_threads(s, word);
+
+	if (s->topo->partial[word] & core)
+		return HT_CLASS_THREAD;
+	taken &= ~HT_BIT(slot);
+	if (!taken)
+		return HT_CLASS_CORE;
+	return taken & ~HT_READ(s->st->word[word].light) ? HT_CLASS_THREAD :
+							   HT_CLASS_LIGHT;
+}
+
+static void price_of(const struct ht_search *s, const struct ht_bid *bid,
+		     ht_u32 slot, struct ht_price *price)
+{
+	price->share_ns = class_share(bid, class_of(s, slot));
+	price->move_ns = bid->costs.move_ns[ht_slot_distance(s->topo, bid->data,
+							     slot)];
+	price->apart_ns = 0;
+	if (bid->waker != HT_NONE)
+		price->apart_ns =
+			bid->costs.apart_ns[ht_slot_distance(s->topo,
+							     bid->waker, slot)];
+	price->wait_ns = 0;
+}
+
+static void consider(const struct ht_search *s, struct ht_bid *bid, ht_u32 slot)
+{
+	struct ht_price price;
+	ht_u64 sum_ns;
+
+	if (slot == HT_NONE)
+		return;
+	price_of(s, bid, slot, &price);
+	sum_ns = ht_price_sum(&price);
+	if (!price.share_ns && sum_ns < bid->core_ns &&
+	    search_core_is_free(s, slot))
+		bid->core_ns = sum_ns;
+	/* prev comes first, and is not left for what is no cheaper. */
+	if (bid->slot != HT_NONE && sum_ns >= bid->sum_ns)
+		return;
+	bid->slot = slot;
+	bid->price = price;
+	bid->sum_ns = sum_ns;
+}
+
+/* The nearest of a class to an anchor, unless it can't be the cheapest. */
+static void consider_class(struct ht_search *s, struct ht_bid *bid,
+			   ht_u32 anchor, const ht_u64 *cost_ns,
+			   enum ht_class class)
+{
+	ht_u32 d;
+
+	s->anchor = anchor;
+	s->dearer = 0;
+	for (d = 0; d < HT_NR_DISTANCES; d++)
+		if (cost_ns[d] + class_share(bid, class) >= bid->sum_ns)
+			s->dearer |= 1u << d;
+	consider(s, bid, nearest_of(s, class));
+	if (class == HT_CLASS_CORE && s->cut)
+		bid->passed = true;
+}
+
+static void consider_near(struct ht_search *s, struct ht_bid *bid,
+			  ht_u32 anchor, const ht_u64 *cost_ns)
+{
+	consider_class(s, bid, anchor, cost_ns, HT_CLASS_CORE);
+	consider_class(s, bid, anchor, cost_ns, HT_CLASS_LIGHT);
+	consider_class(s, bid, anchor, cost_ns, HT_CLASS_THREAD);
+}
+
+static bool is_nearer_to_waker(const struct ht_search *s,
+			       const struct ht_bid *bid)
+{
+	return bid->waker != HT_NONE &&
+	       ht_slot_distance(s->topo, bid->waker, bid->slot) <
+	       ht_slot_distance(s->topo, bid->waker, bid->data);
+}
+
+static enum ht_why why_priced(const struct ht_search *s,
+			      const struct ht_bid *bid)
+{
+	bool is_prev = bid->slot == s->prev;
+
+	if (search_core_is_free(s, bid->slot)) {
+		if (is_prev)
+			return HT_WHY_PREV_CORE;
+		return is_nearer_to_waker(s, bid) ? HT_WHY_PARTNER :
+						    HT_WHY_IDLE_CORE;
+	}
+	if (bid->passed || bid->core_ns != HT_NO_PRICE)
+		return HT_WHY_WARM;
+	if (is_prev)
+		return HT_WHY_PREV_IDLE;
+	if (is_nearer_to_waker(s, bid))
+		return HT_WHY_PARTNER;
+	if (!ht_slot_distance(s->topo, bid->data, bid->slot))
+		return HT_WHY_PREV_SIBLING;
+	return class_of(s, bid->slot) == HT_CLASS_LIGHT ? HT_WHY_LIGHT :
+							  HT_WHY_IDLE_THREAD;
+}
+
+static void open_bids(const struct ht_search *s, struct ht_bid *bid)
+{
+	*bid = (struct ht_bid){
+		.data = s->base != HT_NONE ? s->base : s->from,
+		.waker = HT_NONE,
+		.slot = HT_NONE,
+		.sum_ns = HT_NO_PRICE,
+		.core_ns = HT_NO_PRICE,
+	};
+	ht_costs_fill(&bid->costs, s->req);
+	if (!ht_has_partner(s->req))
+		return;
+	bid->waker = ht_cpu_slot(s->topo, s->req->waker_cpu);
+	if (!in_domain(s, bid->waker))
+		bid->waker = HT_NONE;
+}
+
+static bool decide_price(const struct ht_search *s, struct ht_verdict *v,
+			 const struct ht_bid *bid, enum ht_why why)
+{
+	v->price = bid->price;
+	v->core_ns = bid->core_ns;
+	return decide(s, v, bid->slot, why);
+}
+
+/* With nothing idle: the wait, and the move there. */
+static bool price_waits(const struct ht_search *s, struct ht_bid *bid,
+			struct ht_verdict *v)
+{
+	enum ht_why why = HT_WHY_SHORTEST_WAIT;
+	ht_u32 i;
+
+	for (i = 0; i < s->req->nr_waits && i < HT_MAX_WAITS; i++) {
+		const struct ht_wait *w = &s->req->waits[i];
+		struct ht_price price;
+		ht_u64 sum_ns;
+
+		if (!may_wait_on(s, w->cpu))
+			continue;
+		price_of(s, bid, s->topo->cpu_slot[w->cpu], &price);
+		price.wait_ns = w->sched_idle ? 0 : w->wait_ns;
+		sum_ns = ht_price_sum(&price);
+		if (sum_ns > bid->sum_ns ||
+		    (sum_ns == bid->sum_ns && w->cpu != s->req->prev_cpu))
+			continue;
+		bid->slot = s->topo->cpu_slot[w->cpu];
+		bid->price = price;
+		bid->sum_ns = sum_ns;
+		why = w->sched_idle ? HT_WHY_SCHED_IDLE : HT_WHY_SHORTEST_WAIT;
+	}
+	if (bid->slot == HT_NONE)
+		return false;
+	return decide_price(s, v, bid, why);
+}
+
+/* Nothing is cheaper than prev if its core is wholly idle: no need to reckon. */
+static bool stays_for_free(const struct ht_search *s)
+{
+	return s->prev != HT_NONE && s->prev == s->base &&
+	       !ht_has_partner(s->req) && search_core_is_free(s, s->prev);
+}
+
+/* In place of rules 1 to 5, and of rule 6 if there is a sample for it. */
+static bool rule_price(struct ht_search *s, struct ht_verdict *v)
+{
+	struct ht_bid bid;
+	ht_u32 word;
+
+	if (stays_for_free(s)) {
+		v->core_ns = 0;
+		return decide(s, v, s->prev, HT_WHY_PREV_CORE);
+	}
+	open_bids(s, &bid);
+	if (thread_is_usable(s, s->prev))
+		consider(s, &bid, s->prev);
+	if (bid.data != s->prev && thread_is_usable(s, bid.data))
+		consider(s, &bid, bid.data);
+	word = HT_WORD(bid.data);
+	consider(s, &bid, pick_allowed(s, word, search_threads(s, word) &
+					ht_core_mask(s->topo, bid.data)));
+	consider_near(s, &bid, bid.data, bid.costs.move_ns);
+	if (bid.waker != HT_NONE)
+		consider_near(s, &bid, bid.waker, bid.costs.apart_ns);
+	if (bid.slot == HT_NONE)
+		return price_waits(s, &bid, v);
+	return decide_price(s, v, &bid, why_priced(s, &bid));
+}
+
+/* Is the core that was found for a running task worth the move? */
+static bool is_worth_it(struct ht_search *s, struct ht_verdict *v)
+{
+	struct ht_price stay;
+	struct ht_bid bid;
+
+	open_bids(s, &bid);
+	if (s->prev == HT_NONE || v->slot == s->prev)
+		return true;
+	price_of(s, &bid, s->prev, &stay);
+	price_of(s, &bid, v->slot, &bid.price);
+	v->price = bid.price;
+	v->core_ns = ht_price_sum(&bid.price);
+	if (v->core_ns < ht_price_sum(&stay))
+		return true;
+	*v = (struct ht_verdict){ .cpu = HT_NONE, .slot = HT_NONE,
+				  .why = HT_WHY_WARM, .price = stay,
+				  .core_ns = v->core_ns };
+	return false;
+}
+
 static bool returns_to_prev(enum ht_kind kind)
 {
 	return kind == HT_KIND_WAKEUP || kind == HT_KIND_SYNC;
+}
+
+/* Prices need to know cores from threads. */
+static bool is_priced(const struct ht_request *req)
+{
+	return req->priced && req->smt;
 }
 
 /*
@@ -589,6 +913,7 @@ static bool set_out(struct ht_search *s)
 	/* Neither is allowed: the task's data is still nearest to prev. */
 	if (s->home != origin && prev != HT_NONE)
 		s->from = prev;
+	s->anchor = s->from;
 	s->base = returns_to_prev(s->req->kind) ? prev : s->from;
 	s->prev = slot_allowed(s, prev) ? prev : HT_NONE;
 	s->self = s->req->prev_is_self ? prev : HT_NONE;
@@ -616,12 +941,10 @@ static void begin(struct ht_search *s, const struct ht_topo *topo,
 	s->st = st;
 	s->req = req;
 	s->self = HT_NONE;
-	s->cores = false;
-	v->cpu = HT_NONE;
-	v->slot = HT_NONE;
-	v->why = HT_WHY_NONE;
-	v->whole_core = false;
-	v->distance = 0;
+	s->dearer = 0;
+	s->cut = false;
+	*v = (struct ht_verdict){ .cpu = HT_NONE, .slot = HT_NONE,
+				  .why = HT_WHY_NONE, .core_ns = HT_NO_PRICE };
 }
 
 /**
@@ -654,6 +977,11 @@ void ht_policy_select(const struct ht_topo *topo, const struct ht_state *st,
 				   HT_WHY_NO_TOPOLOGY);
 		return;
 	}
+	if (is_priced(req)) {
+		if (!rule_price(&s, verdict))
+			rule_wait(&s, verdict);
+		return;
+	}
 	if (req->smt && rule_free_core(&s, verdict))
 		return;
 	if (rule_base(&s, verdict))
@@ -670,7 +998,8 @@ void ht_policy_select(const struct ht_topo *topo, const struct ht_state *st,
  * @topo:     the machine
  * @st:       state of its threads
  * @req:      what is asked; rules 1 and 2 alone apply
- * @verdict:  output, HT_WHY_NONE if there is no such core
+ * @verdict:  output, HT_WHY_NONE if there is no such core, HT_WHY_WARM if with
+ *            prices on it gains less than it costs
  *
  * Return: whether there is one. prev's own core is an answer only if it is
  * free, which with prev_is_self means that the task has it to itself already.
@@ -682,7 +1011,9 @@ bool ht_policy_free_core(const struct ht_topo *topo, const struct ht_state *st,
 	struct ht_search s;
 
 	begin(&s, topo, st, req, verdict);
-	return set_out(&s) && rule_free_core(&s, verdict);
+	if (!set_out(&s) || !rule_free_core(&s, verdict))
+		return false;
+	return !is_priced(req) || is_worth_it(&s, verdict);
 }
 
 static const char * const ht_why_names[HT_NR_WHYS] = {
@@ -696,6 +1027,9 @@ static const char * const ht_why_names[HT_NR_WHYS] = {
 	[HT_WHY_SCHED_IDLE]	= "sched_idle",
 	[HT_WHY_SHORTEST_WAIT]	= "shortest_wait",
 	[HT_WHY_NO_TOPOLOGY]	= "no_topology",
+	[HT_WHY_WARM]		= "warm",
+	[HT_WHY_LIGHT]		= "light",
+	[HT_WHY_PARTNER]	= "partner",
 };
 
 static const char * const ht_kind_names[HT_NR_KINDS] = {

@@ -38,6 +38,7 @@ typedef __u8 ht_u8;
 /* A core of more threads than one word holds cannot be described. */
 #define HT_MAX_SMT	HT_WORD_BITS
 #define HT_NONE		0xffffffffu
+#define HT_NO_PRICE	(~(ht_u64)0)
 /* Candidates of rule 6 that one decision looks at (INV-10). */
 #define HT_MAX_WAITS	16
 
@@ -113,17 +114,20 @@ static inline ht_u32 ht_cpu_slot(const struct ht_topo *topo, ht_u32 cpu)
  * @run:          bit per thread that runs a SCHED_HT task, written by that CPU
  * @wait:         bit per thread where a SCHED_HT task waits, written by that
  *                CPU or who queues the task there
+ * @light:        bit per thread that runs what loses little by a busy
+ *                neighbour (nice, or seldom running), written by that CPU
  *
  * A cache line: apart from claims and wakeups from elsewhere, only CPUs of the
- * LLC that owns the word write it. Decisions read @idle and @claimed alone.
+ * LLC that owns the word write it. Decisions read @idle, @claimed and @light.
  */
 struct ht_word {
 	ht_u64 idle;
 	ht_u64 claimed;
 	ht_u64 run;
 	ht_u64 wait;
+	ht_u64 light;
 	/* private: */
-	ht_u64 pad[4];
+	ht_u64 pad[3];
 };
 
 /**
@@ -167,7 +171,46 @@ enum ht_why {
 	HT_WHY_SCHED_IDLE,	/* rule 6: runs only SCHED_IDLE tasks */
 	HT_WHY_SHORTEST_WAIT,	/* rule 6: shortest wait */
 	HT_WHY_NO_TOPOLOGY,	/* prev takes no part in the snapshot */
+	HT_WHY_WARM,		/* price: a wholly idle core costs more */
+	HT_WHY_LIGHT,		/* price: beside what loses little by it */
+	HT_WHY_PARTNER,		/* price: nearer to its steady waker */
 	HT_NR_WHYS,
+};
+
+/* Caches that a move leaves behind, one after the other. */
+enum ht_level {
+	HT_LEVEL_CORE,		/* L1 and L2 */
+	HT_LEVEL_LLC,
+	HT_LEVEL_NODE,		/* its memory */
+	HT_LEVELS,
+};
+
+/**
+ * struct ht_prices - what prices are made of: tunables
+ * @yield_pct:    speed of a thread beside a busy one, 1..100
+ * @refill_ns:    by level: loading again all that it can hold of one task
+ * @fill_ns:      by level: run time after which it is full of what ran
+ * @pair_ns:      what passing a wakeup's data from LLC to LLC takes
+ */
+struct ht_prices {
+	ht_u32 yield_pct;
+	ht_u32 refill_ns[HT_LEVELS];
+	ht_u32 fill_ns[HT_LEVELS];
+	ht_u32 pair_ns;
+};
+
+/**
+ * struct ht_price - what a candidate costs
+ * @share_ns:     slower beside a busy thread
+ * @move_ns:      data to be loaded again
+ * @apart_ns:     away from a steady waker
+ * @wait_ns:      until it runs
+ */
+struct ht_price {
+	ht_u64 share_ns;
+	ht_u64 move_ns;
+	ht_u64 apart_ns;
+	ht_u64 wait_ns;
 };
 
 /**
@@ -196,6 +239,13 @@ struct ht_wait {
  *                else 0 and they are counted: words of @allowed to be read
  * @nr_waits:     entries of @waits, 0..HT_MAX_WAITS
  * @waits:        sample for rule 6; entries that are not allowed are skipped
+ * @priced:       the cheapest candidate wins (sched_ht_cache_hot), if @smt;
+ *                else the rules apply and what follows is not read
+ * @prices:       tunables
+ * @run_ns:       expected run, HT_AVG_MAX_NS at most
+ * @resid_ns:     by level: residence of its data where it last ran
+ * @waker_cpu:    where its waker runs, if it has a partner
+ * @pair:         times in a row that this waker woke it
  */
 struct ht_request {
 	enum ht_kind kind;
@@ -208,6 +258,12 @@ struct ht_request {
 	ht_u32 nr_allowed;
 	ht_u32 nr_waits;
 	struct ht_wait waits[HT_MAX_WAITS];
+	bool priced;
+	struct ht_prices prices;
+	ht_u64 run_ns;
+	ht_u32 resid_ns[HT_LEVELS];
+	ht_u32 waker_cpu;
+	ht_u32 pair;
 };
 
 /**
@@ -217,6 +273,9 @@ struct ht_request {
  * @why:          reason
  * @whole_core:   the core was free: the caller must claim it against others
  * @distance:     0 same core, 1 cluster, 2 LLC, 3 node, 4 remote; from origin
+ * @price:        what it costs; all 0 if the rules decided
+ * @core_ns:      what the cheapest wholly idle core that was looked at costs,
+ *                HT_NO_PRICE if none was
  */
 struct ht_verdict {
 	ht_u32 cpu;
@@ -224,6 +283,8 @@ struct ht_verdict {
 	enum ht_why why;
 	bool whole_core;
 	ht_u8 distance;
+	struct ht_price price;
+	ht_u64 core_ns;
 };
 
 #endif /* _KERNEL_SCHED_HT_TYPES_H */

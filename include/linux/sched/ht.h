@@ -11,6 +11,29 @@
 #include <linux/rbtree_types.h>
 #include <linux/types.h>
 
+/* Cache levels of the estimate: core, LLC, node. */
+#define HT_NR_LEVELS	3
+
+/**
+ * struct ht_warmth - what a task has in caches, as of when it last stopped
+ * @core_clock:    run clock of its core then, see kernel/sched/ht_warm.c
+ * @llc_clock:     run clock of its LLC then
+ * @exec_ns:       its own run time then
+ * @resid_ns:      by level: run time whose data is still there, saturating
+ * @gen:           generation of the topology that the clocks belong to
+ * @cpu:           where it ran, -1: nothing is warm anywhere
+ *
+ * Written under the rq lock of the CPU that the task leaves.
+ */
+struct ht_warmth {
+	u64			core_clock;
+	u64			llc_clock;
+	u64			exec_ns;
+	u32			resid_ns[HT_NR_LEVELS];
+	u32			gen;
+	int			cpu;
+};
+
 /**
  * struct sched_ht_entity - what SCHED_HT keeps in each task
  * @run_node:      in the queue of its CPU, by @deadline; the running task is
@@ -21,6 +44,12 @@
  * @vlag:          service owed to it when it was last dequeued, virtual ns;
  *                 kept over sleep and migration
  * @sleep_stamp_ns: rq clock when it went to sleep, 0 if it did not
+ * @wake_exec_ns:  its run time when it last woke up
+ * @run_avg_ns:    decayed average of its run per wakeup
+ * @sleep_avg_ns:  decayed average of its sleep
+ * @warm:          what it has in caches
+ * @waker:         pid of who woke it last
+ * @pair:          how many times in a row that was so, saturating
  * @weight:        load weight that its accounting uses, as nice gives it
  * @claim_cpu:     CPU with a claim in this task's name, -1 if none
  * @push_cpu:      CPU that it is about to be pushed to, -1 if none
@@ -36,8 +65,8 @@
  *                 group where others may not
  *
  * Written under the rq lock of the CPU that the task is on, but for
- * @claim_cpu and @last_why, which the waker writes under p->pi_lock while the
- * task is not queued. All of it is inert in a task of another policy.
+ * @claim_cpu, @last_why, @waker and @pair, which the waker writes under
+ * p->pi_lock while the task is not queued. All of it is inert in a task of another policy.
  */
 struct sched_ht_entity {
 	struct rb_node		run_node;
@@ -46,6 +75,12 @@ struct sched_ht_entity {
 	u64			min_vruntime;
 	s64			vlag;
 	u64			sleep_stamp_ns;
+	u64			wake_exec_ns;
+	u32			run_avg_ns;
+	u32			sleep_avg_ns;
+	struct ht_warmth	warm;
+	pid_t			waker;
+	unsigned char		pair;
 	unsigned long		weight;
 	int			claim_cpu;
 	int			push_cpu;

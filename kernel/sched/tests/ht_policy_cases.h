@@ -16,6 +16,7 @@
 #include "../ht_check.h"
 #include "../ht_layout.h"
 #include "../ht_policy.h"
+#include "../ht_price.h"
 
 #ifndef ARRAY_SIZE
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -279,6 +280,11 @@ static inline ht_u32 ht_shape_desc(const struct ht_machine_shape *m,
  * @self:      prev is busy with this task alone
  * @waits:     candidates of rule 6
  * @nr_waits:  how many
+ * @light:     busy threads whose task loses little by a neighbour
+ * @run_us:    expected run; not 0: prices are on, with their defaults
+ * @core_us:   residence in the core's caches
+ * @llc_us:    residence in the LLC and on the node
+ * @pair:      times in a row that the task on CPU 0 woke it
  * @cpu:       the right answer
  * @why:       and its reason
  */
@@ -297,12 +303,19 @@ struct ht_case {
 	bool self;
 	struct ht_wait waits[4];
 	ht_u32 nr_waits;
+	const char *light;
+	ht_u32 run_us;
+	ht_u32 core_us;
+	ht_u32 llc_us;
+	ht_u32 pair;
 	ht_u32 cpu;
 	enum ht_why why;
 };
 
 #define ASK(k, p, o)	.kind = HT_KIND_##k, .prev = (p), .origin = (o)
 #define WAKE(p)		.prev = (p), .from_prev = true
+#define RUNS(run, core, llc)						\
+	.run_us = (run), .core_us = (core), .llc_us = (llc)
 #define EXPECT(c, w)	.cpu = (c), .why = HT_WHY_##w
 #define NOWHERE		.cpu = HT_NONE, .why = HT_WHY_NONE
 #define WAITS(n, ...)	.nr_waits = (n), .waits = { __VA_ARGS__ }
@@ -649,6 +662,114 @@ static const struct ht_case ht_cases[] __maybe_unused = {
 	  WAKE(0), EXPECT(0, PREV_CORE) },
 	{ "the Xeon: next core of the socket", M_XEON, .busy = "13", WAKE(1),
 	  EXPECT(3, IDLE_CORE) },
+
+	/* Prices: cores. A run of 20 us loses 16 us beside a busy thread. */
+	{ "price: prev's core is idle", M_2L2C2T, WAKE(3), RUNS(5000, 0, 0),
+	  EXPECT(3, PREV_CORE) },
+	{ "price: back to a core that nothing else used is free", M_2L2C2T,
+	  WAKE(3), RUNS(1, 200, 4000), EXPECT(3, PREV_CORE) },
+	{ "price: 5 ms, warm: a core of the LLC", M_2C2T, .busy = "0",
+	  WAKE(1), RUNS(5000, 200, 4000), EXPECT(2, IDLE_CORE) },
+	{ "price: 30 us, warm: stays beside a busy thread", M_2C2T,
+	  .busy = "0", WAKE(1), RUNS(30, 200, 4000), EXPECT(1, WARM) },
+	{ "price: 30 us, cold: a core of the LLC", M_2C2T, .busy = "0",
+	  WAKE(1), RUNS(30, 0, 4000), EXPECT(2, IDLE_CORE) },
+	{ "price: 30 us, half warm: a core of the LLC", M_2C2T, .busy = "0",
+	  WAKE(1), RUNS(30, 100, 4000), EXPECT(2, IDLE_CORE) },
+	{ "price: 30 us, warm, prev busy: its sibling", M_2C2T, .busy = "0",
+	  WAKE(0), RUNS(30, 200, 4000), EXPECT(1, WARM) },
+	{ "price: the same without SMT knowledge", M_2C2T, .busy = "0",
+	  WAKE(1), .nosmt = true, RUNS(5000, 0, 0), EXPECT(1, PREV_IDLE) },
+	{ "price: 20 us, cold: never another LLC for a core", M_2L2C2T,
+	  .busy = "0,2", WAKE(1), RUNS(20, 0, 0), EXPECT(1, WARM) },
+	{ "price: 20 us, cold, prev busy: its sibling", M_2L2C2T,
+	  .busy = "0,2", WAKE(2), RUNS(20, 0, 0), EXPECT(3, WARM) },
+	{ "price: 20 us, prev's core busy: a thread of the LLC", M_2L2C2T,
+	  .busy = "0-2", WAKE(0), RUNS(20, 0, 0), EXPECT(3, WARM) },
+	{ "price: 5 ms, warm: another LLC for a core", M_2L2C2T,
+	  .busy = "0,2", WAKE(1), RUNS(5000, 200, 4000),
+	  EXPECT(4, IDLE_CORE) },
+	{ "price: 300 us, warm: not another LLC", M_2L2C2T, .busy = "0,2",
+	  WAKE(1), RUNS(300, 200, 4000), EXPECT(1, WARM) },
+	{ "price: 300 us, cold: another LLC", M_2L2C2T, .busy = "0,2",
+	  WAKE(1), RUNS(300, 0, 0), EXPECT(4, IDLE_CORE) },
+	{ "price: 500 us, warm: the other LLC of the node", M_16L3C,
+	  .busy = "0-2", WAKE(0), RUNS(500, 200, 4000),
+	  EXPECT(3, IDLE_CORE) },
+	{ "price: 500 us, warm: not another node", M_16L3C, .busy = "0-5",
+	  WAKE(0), RUNS(500, 200, 20000), EXPECT(48, WARM) },
+	{ "price: 5 ms, warm: another node", M_16L3C, .busy = "0-5",
+	  WAKE(0), RUNS(5000, 200, 20000), EXPECT(6, IDLE_CORE) },
+	{ "price: 10 us, warm: the L2 is shared", M_CLUSTERS, .busy = "4",
+	  WAKE(4), RUNS(10, 200, 4000), EXPECT(6, IDLE_CORE) },
+	{ "price: nowhere else, 5 ms", M_2C2T, .busy = "0,2-3", WAKE(1),
+	  RUNS(5000, 200, 4000), EXPECT(1, PREV_IDLE) },
+	{ "price: fork: a core", M_2C2T, .busy = "0", ASK(FORK, 0, 0),
+	  RUNS(3000, 200, 4000), EXPECT(2, IDLE_CORE) },
+	{ "price: exec alone on its core", M_2C2T, .busy = "0",
+	  ASK(EXEC, 0, 0), .self = true, RUNS(3000, 0, 0),
+	  EXPECT(0, PREV_CORE) },
+	{ "price: a core is unknown in part", M_ISO_SIBLING, .busy = "0,2",
+	  .allowed = "0,2-3", WAKE(2), RUNS(5000, 0, 0),
+	  EXPECT(3, PREV_SIBLING) },
+
+	/* Prices: whom to sit beside. */
+	{ "price: 5 ms beside nice 19 rather than nice 0", M_2C2T,
+	  .busy = "0,2", .light = "2", WAKE(1), RUNS(5000, 200, 4000),
+	  EXPECT(3, LIGHT) },
+	{ "price: rules do not know who is light", M_2C2T, .busy = "0,2",
+	  .light = "2", WAKE(1), EXPECT(1, PREV_IDLE) },
+	{ "price: stays beside nice 19", M_2C2T, .busy = "0,2",
+	  .light = "0,2", WAKE(1), RUNS(5000, 200, 4000),
+	  EXPECT(1, PREV_IDLE) },
+	{ "price: one of two neighbours is not light", M_SMT4,
+	  .busy = "0,1,4", .light = "0,4", WAKE(2), RUNS(5000, 200, 4000),
+	  EXPECT(5, LIGHT) },
+	{ "price: too short to go and sit beside nice 19", M_2C2T,
+	  .busy = "0,2", .light = "2", WAKE(1), RUNS(10, 200, 4000),
+	  EXPECT(1, WARM) },
+
+	/* Prices: partners. */
+	{ "price: one wakeup makes no partner", M_2L2C2T, .busy = "0",
+	  WAKE(4), RUNS(20, 0, 0), .pair = 1, EXPECT(4, PREV_CORE) },
+	{ "price: seven neither", M_2L2C2T, .busy = "0", WAKE(4),
+	  RUNS(20, 0, 0), .pair = 7, EXPECT(4, PREV_CORE) },
+	{ "price: a steady partner, nothing warm: to its LLC", M_2L2C2T,
+	  .busy = "0", WAKE(4), RUNS(20, 0, 0), .pair = 100,
+	  EXPECT(2, PARTNER) },
+	{ "price: a steady partner, but all is warm here", M_2L2C2T,
+	  .busy = "0", WAKE(4), RUNS(20, 200, 4000), .pair = 100,
+	  EXPECT(4, PREV_CORE) },
+	{ "price: steadier still", M_2L2C2T, .busy = "0", WAKE(4),
+	  RUNS(20, 200, 4000), .pair = 255, EXPECT(2, PARTNER) },
+	{ "price: no core near the partner: its sibling", M_2L2C2T,
+	  .busy = "0,2", WAKE(4), RUNS(20, 0, 0), .pair = 100,
+	  EXPECT(1, WARM) },
+	{ "price: too long for a place beside the partner", M_2L2C2T,
+	  .busy = "0,2", WAKE(4), RUNS(5000, 0, 0), .pair = 100,
+	  EXPECT(4, PREV_CORE) },
+	{ "price: the partner is in another root domain", M_2L2C2T_DOM,
+	  .busy = "0", WAKE(4), RUNS(20, 0, 0), .pair = 255,
+	  EXPECT(4, PREV_CORE) },
+
+	/* Prices: with nothing idle. */
+	{ "price: the shorter wait is near", M_2L2C2T, .busy = "0-7",
+	  WAKE(0), RUNS(20, 200, 4000),
+	  WAITS(2, { 0, false, 6000000 }, { 2, false, 3000000 }),
+	  EXPECT(2, SHORTEST_WAIT) },
+	{ "price: a little less wait is not worth another LLC", M_2L2C2T,
+	  .busy = "0-7", WAKE(0), RUNS(20, 200, 4000),
+	  WAITS(2, { 4, false, 2900000 }, { 0, false, 3000000 }),
+	  EXPECT(0, SHORTEST_WAIT) },
+	{ "price: SCHED_IDLE in another LLC", M_2L2C2T, .busy = "0-7",
+	  WAKE(0), RUNS(20, 200, 4000),
+	  WAITS(2, { 0, false, 3000000 }, { 4, true, 9000000 }),
+	  EXPECT(4, SCHED_IDLE) },
+	{ "price: no sample of waits", M_2C2T, .busy = "0-3", WAKE(2),
+	  RUNS(20, 200, 4000), EXPECT(2, SHORTEST_WAIT) },
+	{ "price: no candidate of the sample is allowed", M_2C2T,
+	  .busy = "0-3", .allowed = "0-1", WAKE(1), RUNS(20, 200, 4000),
+	  WAITS(1, { 2, false, 1 }), EXPECT(1, SHORTEST_WAIT) },
 };
 
 #define HT_NR_CASES	ARRAY_SIZE(ht_cases)
@@ -759,6 +880,15 @@ static inline void ht_bench_busy(struct ht_bench *b, ht_u32 cpu)
 			~((ht_u64)1 << (slot % HT_WORD_BITS));
 }
 
+static inline void ht_bench_light(struct ht_bench *b, ht_u32 cpu)
+{
+	ht_u32 slot = b->topo.cpu_slot[cpu];
+
+	if (slot != HT_NONE)
+		b->word[slot / HT_WORD_BITS].light |=
+			(ht_u64)1 << (slot % HT_WORD_BITS);
+}
+
 static inline void ht_bench_claim(struct ht_bench *b, ht_u32 cpu, ht_u32 tick)
 {
 	ht_u32 slot = b->topo.cpu_slot[cpu];
@@ -793,11 +923,27 @@ static inline void ht_bench_state(struct ht_bench *b, const struct ht_case *c)
 	for (cpu = 0; cpu < b->topo.nr_cpus; cpu++) {
 		if (ht_list_has(c->busy, cpu))
 			ht_bench_busy(b, cpu);
+		if (ht_list_has(c->light, cpu))
+			ht_bench_light(b, cpu);
 		if (ht_list_has(c->stale, cpu))
 			ht_bench_claim(b, cpu, HT_CASE_TICK - 2);
 		if (ht_list_has(c->claimed, cpu))
 			ht_bench_claim(b, cpu, HT_CASE_TICK - 1);
 	}
+}
+
+/* The defaults of the tunables, on a machine with two cores to an LLC. */
+static inline void ht_bench_prices(struct ht_request *req)
+{
+	req->prices = (struct ht_prices){
+		.yield_pct = HT_YIELD_PCT,
+		.refill_ns = { HT_REFILL_CORE_US * 1000,
+			       HT_REFILL_LLC_US * 1000,
+			       HT_REFILL_NODE_US * 1000 },
+		.fill_ns = { HT_FILL_CORE_US * 1000, 2 * HT_FILL_LLC_US * 1000,
+			     HT_FILL_NODE_US * 1000 },
+		.pair_ns = HT_PAIR_NS,
+	};
 }
 
 static inline void ht_bench_request(struct ht_bench *b,
@@ -814,6 +960,14 @@ static inline void ht_bench_request(struct ht_bench *b,
 	b->req.nr_waits = c->nr_waits;
 	for (i = 0; i < c->nr_waits; i++)
 		b->req.waits[i] = c->waits[i];
+	b->req.priced = c->run_us;
+	ht_bench_prices(&b->req);
+	b->req.run_ns = c->run_us * 1000ull;
+	b->req.resid_ns[HT_LEVEL_CORE] = c->core_us * 1000;
+	b->req.resid_ns[HT_LEVEL_LLC] = c->llc_us * 1000;
+	b->req.resid_ns[HT_LEVEL_NODE] = c->llc_us * 1000;
+	b->req.waker_cpu = 0;
+	b->req.pair = c->pair;
 	ht_bench_allow(b, c->allowed);
 }
 
@@ -909,6 +1063,7 @@ static inline bool ht_spread_run(struct ht_bench *b, const struct ht_spread *s,
 
 #undef ASK
 #undef WAKE
+#undef RUNS
 #undef EXPECT
 #undef NOWHERE
 #undef WAITS

@@ -15,7 +15,7 @@ flags=(-std=gnu11 -g -O0 -D_GNU_SOURCE "-I$kernel" "-I$lib" "-I$here")
 
 cd "$out"
 rm -f -- *.gcda *.gcno *.gcov
-for src in "$kernel"/ht_{policy,check,layout}.c; do
+for src in "$kernel"/ht_{policy,price,check,layout}.c; do
 	"$cc" "${flags[@]}" --coverage -c -o "$(basename "$src" .c).o" "$src"
 done
 for src in "$here"/{main,gen,test_*}.c "$lib"/*.c; do

@@ -33,7 +33,7 @@ static void fuzz_world(const unsigned char *data, size_t size)
 	if (!wrong)
 		wrong = world_check_words(&w);
 	if (!wrong)
-		wrong = world_check_decisions(&w);
+		wrong = world_check_decisions(&w, &src);
 	if (!wrong)
 		wrong = world_check_unsharing(&w);
 	if (wrong)

@@ -34,7 +34,7 @@ echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' >"$out/probe.c"
 "$clang" -std=gnu11 -g -O1 -Wall -Wextra -D_GNU_SOURCE \
 	-fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	"-I$kernel" "-I$lib" "-I$here" -o "$out/fuzz" \
-	"$here"/{fuzz,gen}.c "$kernel"/ht_{policy,check,layout}.c \
+	"$here"/{fuzz,gen}.c "$kernel"/ht_{policy,price,check,layout}.c \
 	"$lib"/{util,machine,snapshot,tree}.c
 
 mkdir -p "$out/corpus"

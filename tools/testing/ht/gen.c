@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "gen.h"
+#include "ht_price.h"
 
 /* Numbers. */
 
@@ -230,6 +231,8 @@ static void draw_state(struct world *w, struct source *src)
 		/* Bits of absent slots mean nothing, whatever they are. */
 		if (draw(src, 8) < idle)
 			w->word[slot / HT_WORD_BITS].idle |= bit;
+		if (one_in(src, 3))
+			w->word[slot / HT_WORD_BITS].light |= bit;
 		if (!claimed || draw(src, 8) >= claimed)
 			continue;
 		w->word[slot / HT_WORD_BITS].claimed |= bit;
@@ -290,6 +293,30 @@ static void draw_waits(struct world *w, struct source *src)
 	}
 }
 
+/* Mostly small numbers, so that prices tie now and then. */
+static ht_u32 draw_ns(struct source *src)
+{
+	static const ht_u32 most[] = { 2, 10, 1000, 300000, 1000000001 };
+
+	return draw(src, most[draw(src, 5)]);
+}
+
+static void draw_prices(struct world *w, struct source *src)
+{
+	ht_u32 level;
+
+	w->req.prices.yield_pct = one_in(src, 4) ? 100 : 10 + draw(src, 91);
+	w->req.run_ns = draw_ns(src);
+	w->req.prices.pair_ns = draw_ns(src);
+	w->req.pair = one_in(src, 3) ? draw(src, 256) : 0;
+	w->req.waker_cpu = draw_cpu_number(w, src);
+	for (level = 0; level < HT_LEVELS; level++) {
+		w->req.prices.refill_ns[level] = draw_ns(src);
+		w->req.prices.fill_ns[level] = draw_ns(src);
+		w->req.resid_ns[level] = draw_ns(src);
+	}
+}
+
 static void draw_request(struct world *w, struct source *src)
 {
 	w->req.kind = draw(src, HT_NR_KINDS);
@@ -301,6 +328,8 @@ static void draw_request(struct world *w, struct source *src)
 	draw_allowed(w, src);
 	w->req.nr_allowed = one_in(src, 2) ? count_allowed(w) : 0;
 	draw_waits(w, src);
+	w->req.priced = one_in(src, 2);
+	draw_prices(w, src);
 }
 
 void world_make(struct world *w, struct source *src)
@@ -377,6 +406,8 @@ static void rename_state(struct world *to, const struct world *from,
 			continue;
 		if (is_idle(from, a))
 			to->word[b / 64].idle |= (ht_u64)1 << b % 64;
+		if (from->word[a / 64].light >> a % 64 & 1)
+			to->word[b / 64].light |= (ht_u64)1 << b % 64;
 		if (is_claimed(from, a))
 			to->word[b / 64].claimed |= (ht_u64)1 << b % 64;
 		to->claim_tick[b] = from->claim_tick[a];
@@ -412,6 +443,7 @@ void world_renumber(struct world *to, const struct world *from,
 	to->req.allowed = allowed;
 	to->req.prev_cpu = new_name(from, name, from->req.prev_cpu);
 	to->req.origin_cpu = new_name(from, name, from->req.origin_cpu);
+	to->req.waker_cpu = new_name(from, name, from->req.waker_cpu);
 	for (i = 0; i < HT_MAX_WAITS; i++)
 		to->req.waits[i].cpu = new_name(from, name,
 						from->req.waits[i].cpu);
@@ -614,6 +646,9 @@ static const char *check_promises(const struct world *w,
 	if (!w->req.smt || v->whole_core || v->why == HT_WHY_PINNED ||
 	    v->slot == HT_NONE)
 		return NULL;
+	/* The one reason for leaving a core idle, and only with prices on. */
+	if (w->req.priced && v->why == HT_WHY_WARM)
+		return NULL;
 	for (cpu = 0; cpu < w->nr_cpus; cpu++) {
 		slot = w->topo.cpu_slot[cpu];
 		if (slot == HT_NONE ||
@@ -625,6 +660,28 @@ static const char *check_promises(const struct world *w,
 			return SAY("CPU %u (%s), though the core of %u is idle",
 				   v->cpu, ht_why_name(v->why), cpu);
 	}
+	return NULL;
+}
+
+/* Prices off: whatever else is known about the task, the rules decide alone. */
+static const char *check_plain(struct world *w, struct source *src)
+{
+	struct ht_verdict a, b;
+	bool priced = w->req.priced;
+	ht_u32 i;
+
+	w->req.priced = false;
+	ht_policy_select(&w->topo, &w->state, &w->req, &a);
+	draw_prices(w, src);
+	for (i = 0; i < w->topo.nr_words; i++)
+		w->word[i].light ^= draw(src, 0xffffffff);
+	ht_policy_select(&w->topo, &w->state, &w->req, &b);
+	w->req.priced = priced;
+	if (a.cpu != b.cpu || a.why != b.why)
+		return SAY("prices off: CPU %d (%s), then %d (%s)", (int)a.cpu,
+			   ht_why_name(a.why), (int)b.cpu, ht_why_name(b.why));
+	if (b.core_ns != HT_NO_PRICE || ht_price_sum(&b.price))
+		return SAY("prices off: and yet a price");
 	return NULL;
 }
 
@@ -644,7 +701,7 @@ static const char *check_free_core(struct world *w)
 	return NULL;
 }
 
-const char *world_check_decisions(struct world *w)
+const char *world_check_decisions(struct world *w, struct source *src)
 {
 	enum ht_check_error error;
 	struct ht_verdict v;
@@ -657,7 +714,9 @@ const char *world_check_decisions(struct world *w)
 			   ht_kind_name(w->req.kind), (int)v.cpu,
 			   ht_why_name(v.why), ht_check_name(error));
 	wrong = check_promises(w, &v);
-	return wrong ? wrong : check_free_core(w);
+	if (!wrong)
+		wrong = check_free_core(w);
+	return wrong ? wrong : check_plain(w, src);
 }
 
 /* Threads beyond the first that are busy, summed over cores. */

@@ -69,7 +69,8 @@ void world_renumber(struct world *to, const struct world *from,
 /* What a world must keep to. NULL, or what is wrong. */
 const char *world_check_layout(const struct world *w);
 const char *world_check_words(const struct world *w);
-const char *world_check_decisions(struct world *w);
+/* Draws new prices on the way: the world is another one then. */
+const char *world_check_decisions(struct world *w, struct source *src);
 /* Un-shares until nothing is left to do; the world is another one then. */
 const char *world_check_unsharing(struct world *w);
 

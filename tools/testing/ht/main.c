@@ -20,6 +20,7 @@ static const struct {
 	{ "layout", test_layout },
 	{ "reads", test_reads },
 	{ "validators", test_validators },
+	{ "price", test_price },
 	{ "random", test_random },
 	{ "machine", test_machine },
 	{ "sysfs", test_sysfs },

@@ -131,8 +131,72 @@ static void tell(struct lie *lie, const struct ht_topo *topo,
 		lie->req.waits[i].sched_idle = false;
 #endif
 
+	/* The price. */
+#ifdef HT_MUTANT_PRICE_NEVER
+	lie->req.priced = false;
+#endif
+#ifdef HT_MUTANT_PRICE_ALWAYS
+	lie->req.priced = true;
+	if (!lie->req.prices.yield_pct)
+		lie->req.prices.yield_pct = 55;
+#endif
+#ifdef HT_MUTANT_PRICE_WITHOUT_SMT
+	lie->req.smt |= lie->req.priced;
+#endif
+#ifdef HT_MUTANT_SHARING_IS_FREE
+	lie->req.prices.yield_pct = 100;
+#endif
+#ifdef HT_MUTANT_RUN_IGNORED
+	lie->req.run_ns = 1000000;
+#endif
+#ifdef HT_MUTANT_MOVING_IS_FREE
+	memset(lie->req.prices.refill_ns, 0, sizeof(lie->req.prices.refill_ns));
+#endif
+#ifdef HT_MUTANT_LLC_IS_FREE
+	lie->req.prices.refill_ns[HT_LEVEL_LLC] = 0;
+#endif
+#ifdef HT_MUTANT_NODE_IS_FREE
+	lie->req.prices.refill_ns[HT_LEVEL_NODE] = 0;
+#endif
+#ifdef HT_MUTANT_ALWAYS_HOT
+	for (int i = 0; i < HT_LEVELS; i++)
+		lie->req.resid_ns[i] = lie->req.prices.fill_ns[i];
+#endif
+#ifdef HT_MUTANT_ALWAYS_COLD
+	memset(lie->req.resid_ns, 0, sizeof(lie->req.resid_ns));
+#endif
+#ifdef HT_MUTANT_HOT_OR_COLD
+	/* The cliff. */
+	for (int i = 0; i < HT_LEVELS; i++)
+		lie->req.resid_ns[i] = 2ull * lie->req.resid_ns[i] <
+			lie->req.prices.fill_ns[i] ? 0 :
+			lie->req.prices.fill_ns[i];
+#endif
+#ifdef HT_MUTANT_PAIR_AT_ONCE
+	if (lie->req.pair)
+		lie->req.pair = 255;
+#endif
+#ifdef HT_MUTANT_PAIR_NEVER
+	lie->req.pair = 0;
+#endif
+#ifdef HT_MUTANT_PARTNER_IS_PREV
+	lie->req.waker_cpu = lie->req.prev_cpu;
+#endif
+
 	/* The state. */
 	{
+#ifdef HT_MUTANT_LIGHT_IGNORED
+		struct ht_word *word = spoil_words(lie, topo, st);
+
+		for (size_t i = 0; i < topo->nr_words; i++)
+			word[i].light = 0;
+#endif
+#ifdef HT_MUTANT_ALL_LIGHT
+		struct ht_word *word = spoil_words(lie, topo, st);
+
+		for (size_t i = 0; i < topo->nr_words; i++)
+			word[i].light = ~(ht_u64)0;
+#endif
 #ifdef HT_MUTANT_SKIP_CLAIM
 		struct ht_word *word = spoil_words(lie, topo, st);
 
@@ -316,17 +380,25 @@ bool ht_policy_free_core(const struct ht_topo *topo, const struct ht_state *st,
 			 const struct ht_request *req,
 			 struct ht_verdict *verdict)
 {
+	struct ht_request told = *req;
+
+#ifdef HT_MUTANT_UNSHARE_UNPRICED
+	told.priced = false;
+#endif
+#ifdef HT_MUTANT_UNSHARE_AT_A_LOSS
+	memset(told.prices.refill_ns, 0, sizeof(told.prices.refill_ns));
+#endif
 #ifdef HT_MUTANT_FREE_CORE_NEVER
 	struct ht_state busy = *st;
 	struct ht_word *none = calloc(topo->nr_words + 1, sizeof(*none));
 	bool found;
 
 	busy.word = none;
-	found = real_policy_free_core(topo, &busy, req, verdict);
+	found = real_policy_free_core(topo, &busy, &told, verdict);
 	free(none);
 	return found;
 #else
-	return real_policy_free_core(topo, st, req, verdict);
+	return real_policy_free_core(topo, st, &told, verdict);
 #endif
 }
 

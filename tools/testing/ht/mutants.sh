@@ -33,7 +33,7 @@ caught_by() {
 judge() {
 	local name=$1 want=$2 status=0 log=$out/$1.log
 	HT_ROUNDS=${HT_ROUNDS:-1500} timeout 60 "$out/ht-test" "$here" \
-		tables words random >"$log" 2>&1 || status=$?
+		tables words price random >"$log" 2>&1 || status=$?
 	if [[ $( ((status)) && echo red || echo green) == "$want" ]]; then
 		passed=$((passed + 1))
 	else

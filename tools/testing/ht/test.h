@@ -54,6 +54,7 @@ void test_words(void);
 void test_layout(void);
 void test_reads(void);
 void test_validators(void);
+void test_price(void);
 void test_random(void);
 void test_machine(void);
 void test_sysfs(void);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "gen.h"
+#include "ht_price.h"
 #include "test.h"
 
 #define MAX_REPORTS	5
@@ -48,6 +49,15 @@ static const char *check_symmetry(struct world *w)
 	ht_policy_select(&w->topo, &w->state, &w->req, &a);
 	ht_policy_select(&other.topo, &other.state, &other.req, &b);
 	world_free(&other);
+	if (w->req.priced && w->req.smt) {
+		if (ht_price_sum(&a.price) == ht_price_sum(&b.price))
+			return NULL;
+		snprintf(text, sizeof(text),
+			 "renumbered: CPU %u for %llu ns became %u for %llu",
+			 a.cpu, ht_price_sum(&a.price), b.cpu,
+			 ht_price_sum(&b.price));
+		return text;
+	}
 	if (a.why == b.why && a.distance == b.distance &&
 	    (a.whole_core == b.whole_core || !w->req.smt))
 		return NULL;
@@ -68,7 +78,7 @@ static const char *check_world(struct world *w)
 	if (!wrong)
 		wrong = world_check_words(w);
 	if (!wrong)
-		wrong = world_check_decisions(w);
+		wrong = world_check_decisions(w, &src);
 	if (!wrong)
 		wrong = check_symmetry(w);
 	return wrong ? wrong : world_check_unsharing(w);

@@ -196,6 +196,7 @@ static const struct bad_verdict {
 	bool whole;
 	ht_u8 distance;
 	ht_u32 slot_off;	/* added to the right slot */
+	ht_u64 share_ns;
 	enum ht_check_error error;
 } bad_verdicts[] = {
 	/* Illegal. */
@@ -335,6 +336,29 @@ static const struct bad_verdict {
 	  { .machine = M_2C2T, .busy = "0-3", .nr_waits = 2,
 	    .waits = { { 2, false, 1 }, { 0, false, 1 } } },
 	  ANSWER(2, SHORTEST_WAIT, false, 2), .error = HT_CHECK_WAIT },
+	/* Prices. */
+	{ "price: a core of another LLC for 20 us",
+	  { .machine = M_2L2C2T, .busy = "0,2", .run_us = 20 },
+	  ANSWER(4, IDLE_CORE, true, 3), .error = HT_CHECK_DEARER },
+	{ "price: beside a busy thread for 5 ms",
+	  { .machine = M_2L2C2T, .busy = "0,2", .run_us = 5000 },
+	  ANSWER(1, WARM, false, 0), .error = HT_CHECK_BETTER_CORE },
+	{ "price: beside a busy thread without a reason",
+	  { .machine = M_2C2T, .busy = "0", .prev = 1, .from_prev = true,
+	    .run_us = 1, .core_us = 200 },
+	  ANSWER(1, PREV_IDLE, false, 0), .share_ns = 818,
+	  .error = HT_CHECK_WHY },
+	{ "price: not told", { .machine = M_2C2T, .busy = "0", .prev = 1,
+			       .from_prev = true, .run_us = 1,
+			       .core_us = 200 },
+	  ANSWER(1, WARM, false, 0), .error = HT_CHECK_PRICE },
+	{ "price: a wait while a thread idles",
+	  { .machine = M_2C2T, .busy = "0,2-3", .run_us = 1 },
+	  ANSWER(0, SHORTEST_WAIT, false, 0), .error = HT_CHECK_BETTER_THREAD },
+	{ "price: another core though prev's is idle",
+	  { .machine = M_2C2T, .run_us = 1 },
+	  ANSWER(1, IDLE_CORE, true, 0), .error = HT_CHECK_PREV_MISSED },
+
 	{ "no candidates, and not prev", { .machine = M_2C2T, .busy = "0-3" },
 	  ANSWER(1, SHORTEST_WAIT, false, 0), .error = HT_CHECK_WAIT },
 };
@@ -350,11 +374,13 @@ static struct ht_verdict make_verdict(const struct bad_verdict *bad)
 {
 	struct ht_verdict v = { .cpu = bad->cpu, .why = bad->why,
 				.whole_core = bad->whole,
-				.distance = bad->distance };
+				.distance = bad->distance,
+				.core_ns = HT_NO_PRICE };
 
 	v.slot = v.cpu < bench.topo.nr_cpus ? bench.topo.cpu_slot[v.cpu] :
 					      HT_NONE;
 	v.slot += bad->slot_off;
+	v.price.share_ns = bad->share_ns;
 	return v;
 }
 
