@@ -49,14 +49,18 @@ u64 ht_slice_ns(const struct task_struct *p)
  */
 void ht_init_entity(struct task_struct *p)
 {
-	bool privileged = p->ht.privileged;
+	struct sched_ht_entity parent = p->ht;
 
 	p->ht = (struct sched_ht_entity){
 		.claim_cpu	= -1,
 		.push_cpu	= -1,
-		.privileged	= privileged,
+		.privileged	= parent.privileged,
+		.run_avg_ns	= parent.run_avg_ns,
+		.sleep_avg_ns	= parent.sleep_avg_ns,
+		.warm		= parent.warm,
 	};
 	RB_CLEAR_NODE(&p->ht.run_node);
+	ht_warm_fork(p);
 }
 
 /**
@@ -91,13 +95,17 @@ static void update_curr_ht(struct rq *rq)
 }
 
 /* What a task owes is forgiven by the time it slept: the others ran then. */
-static void forgive_debt(struct rq *rq, struct sched_ht_entity *se)
+static void note_wakeup(struct rq *rq, struct task_struct *p)
 {
+	struct sched_ht_entity *se = &p->ht;
 	s64 slept_ns = rq_clock(rq) - se->sleep_stamp_ns;
 
-	if (se->sleep_stamp_ns && slept_ns > 0 && se->vlag < 0)
+	if (!se->sleep_stamp_ns || slept_ns < 0)
+		slept_ns = 0;
+	if (se->vlag < 0)
 		se->vlag = min(se->vlag + slept_ns, 0LL);
 	se->sleep_stamp_ns = 0;
+	ht_warm_wake(p, slept_ns);
 }
 
 static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
@@ -107,7 +115,7 @@ static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	update_curr_ht(rq);
 	ht_claim_settle(p, cpu_of(rq));
 	if (flags & ENQUEUE_WAKEUP)
-		forgive_debt(rq, &p->ht);
+		note_wakeup(rq, p);
 
 	ht_queue_add(&rq->ht.queue, &p->ht, weight, ht_slice_ns(p),
 		     flags & ENQUEUE_INITIAL);
@@ -125,6 +133,7 @@ static bool dequeue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	if (flags & DEQUEUE_SLEEP) {
 		p->ht.sleep_stamp_ns = rq_clock(rq);
 		p->ht.beside_tick = 0;
+		ht_warm_sleep(p);
 		ht_cancel_push(p);
 	}
 
@@ -257,12 +266,15 @@ static int select_task_rq_ht(struct task_struct *p, int cpu, int flags)
 {
 	int this_cpu = smp_processor_id();
 
+	if (flags & WF_EXEC)
+		ht_warm_reset(p);
 	if (p->nr_cpus_allowed == 1 || is_migration_disabled(p))
 		return cpu;
 	if (flags & WF_EXEC)
 		return ht_place(p, cpu, cpu, HT_KIND_EXEC);
 	if (flags & WF_FORK)
 		return ht_place(p, cpu, this_cpu, HT_KIND_FORK);
+	ht_warm_note_waker(p);
 	if ((flags & WF_SYNC) && !(current->flags & PF_EXITING))
 		return ht_place(p, cpu, this_cpu, HT_KIND_SYNC);
 
@@ -289,6 +301,7 @@ static void switched_from_ht(struct rq *rq, struct task_struct *p)
 
 static void switched_to_ht(struct rq *rq, struct task_struct *p)
 {
+	ht_warm_reset(p);
 	if (!task_on_rq_queued(p))
 		return;
 

@@ -29,10 +29,15 @@
  * and no move raises either. The rate limit bounds how fast wakeups of others
  * can make the same task move again.
  *
+ * With prices on a move has to gain more than it costs besides: the less that a
+ * running task loses alone, or the shorter wait, against loading its data again.
+ * That only takes moves away, so f falls as it did, and a task that was moved
+ * has to earn the next move by running on.
+ *
  * Idle pull and push (INV-3). A CPU that is about to go idle pulls a waiting
- * task, nearest first; a CPU with a waiting task looks for an idle thread at
- * each tick, and now and then for a shorter queue. A move between two busy
- * CPUs must lower the sum of the squares of their loads.
+ * task, nearest first and of these the coldest; a CPU with a waiting task looks
+ * for an idle thread at each tick, and now and then for a shorter queue. A move
+ * between two busy CPUs must lower the sum of the squares of their loads.
  *
  * Locks: rq locks, two at most, by double_lock_balance().
  */
@@ -188,7 +193,7 @@ static bool unshare_enabled(void)
  */
 void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick)
 {
-	struct ht_verdict verdict;
+	struct ht_verdict verdict = { .why = HT_WHY_NONE };
 	struct ht_snap *snap;
 	int cpu = cpu_of(rq);
 	bool beside, better;
@@ -210,8 +215,12 @@ void ht_unshare_self(struct rq *rq, struct task_struct *p, bool tick)
 		ht_place_free_core(snap, p, cpu, &verdict);
 	if (tick)
 		ht_inv2_tick(rq, p, better);
-	if (beside && !better)
-		ht_count(UNSHARE_NO_CORE);
+	if (beside && !better) {
+		if (verdict.why == HT_WHY_WARM)
+			ht_count(UNSHARE_PRICED);
+		else
+			ht_count(UNSHARE_NO_CORE);
+	}
 	if (!better || !unshare_enabled() || rate_limited(p))
 		return;
 
@@ -292,7 +301,11 @@ static bool take_from(struct ht_snap *snap, struct rq *rq, int src_cpu)
 		goto out;
 	}
 	slot = snap->topo.cpu_slot[dst_cpu];
-	if (slot != HT_NONE && !rate_limited(p))
+	if (slot == HT_NONE)
+		goto out;
+	if (!ht_place_move_pays(snap, p, src_cpu, slot))
+		ht_count(UNSHARE_PRICED);
+	else if (!rate_limited(p))
 		taken = flag(snap, src, p, dst_cpu, slot);
 out:
 	double_unlock_balance(rq, src);
@@ -381,21 +394,50 @@ void ht_core_idle(struct rq *rq)
 		queue_balance_callback(rq, &rq->ht.idle_work, idle_callback);
 }
 
-/* The task that waited longest on @src and may run on @dst_cpu. */
-static struct task_struct *coldest_task(struct rq *src, int dst_cpu)
+/*
+ * The task of @src that may run on @dst_cpu and is moved at the least cost;
+ * among equals, or with prices off, the one that waits longest.
+ */
+static struct task_struct *coldest_task(struct ht_snap *snap, struct rq *src,
+					int dst_cpu, u64 *move_ns)
 {
 	struct rb_node *node = rb_last(&src->ht.queue.timeline.rb_root);
-	struct task_struct *p;
+	struct task_struct *p, *coldest = NULL;
 	int looks;
+	u64 ns;
 
 	for (looks = 0; node && looks < HT_MAX_TASKS; looks++) {
 		p = ht_task_of(rb_entry(node, struct sched_ht_entity, run_node));
-		if (p->ht.push_cpu < 0 && may_move(src, p, dst_cpu))
-			return p;
 		node = rb_prev(node);
+		if (p->ht.push_cpu >= 0 || !may_move(src, p, dst_cpu))
+			continue;
+		ns = ht_warm_move_ns(snap, p, cpu_of(src), dst_cpu);
+		if (coldest && ns >= *move_ns)
+			continue;
+		coldest = p;
+		*move_ns = ns;
+		if (!ns)
+			break;
 	}
 
-	return NULL;
+	return coldest;
+}
+
+static bool same_llc(const struct ht_topo *topo, int a, int b)
+{
+	u32 x = ht_cpu_slot(topo, a), y = ht_cpu_slot(topo, b);
+
+	return x != HT_NONE && y != HT_NONE &&
+		topo->word_llc[x / HT_WORD_BITS] ==
+		topo->word_llc[y / HT_WORD_BITS];
+}
+
+/* Within an LLC nobody waits beside an idle CPU (INV-3); beyond, it has to pay. */
+static bool pull_pays(struct ht_snap *snap, struct rq *src, int dst_cpu,
+		      u64 move_ns)
+{
+	return same_llc(&snap->topo, cpu_of(src), dst_cpu) ||
+		move_ns < ht_wait_ns(src);
 }
 
 static u64 waiting(struct ht_snap *snap, const struct ht_state *st, u32 word)
@@ -406,15 +448,19 @@ static u64 waiting(struct ht_snap *snap, const struct ht_state *st, u32 word)
 static bool pull_from(struct ht_snap *snap, struct rq *rq, int src_cpu)
 {
 	struct rq *src = cpu_rq(src_cpu);
-	struct task_struct *p;
+	struct task_struct *p = NULL;
+	u64 move_ns = 0;
 
 	if (src == rq)
 		return false;
 
 	double_lock_balance(rq, src);
 	/* Something may have been queued here while the lock was dropped. */
-	p = rq->nr_running ? NULL : coldest_task(src, cpu_of(rq));
-	if (p) {
+	if (!rq->nr_running)
+		p = coldest_task(snap, src, cpu_of(rq), &move_ns);
+	if (p && !pull_pays(snap, src, cpu_of(rq), move_ns)) {
+		ht_count(PULL_PRICED);
+	} else if (p) {
 		move_task(src, rq, p, HT_MOVE_PULL);
 		p->ht.nr_pulled++;
 		ht_count(PULL_DONE);
@@ -492,8 +538,15 @@ static int shorter_queue(struct rq *rq, struct task_struct *p)
 		}
 	}
 
-	/* Sum of squares falls if and only if the difference exceeds @own. */
-	return here - least > own ? best : -1;
+	/*
+	 * Sum of squares falls if and only if the difference exceeds @own; beyond
+	 * that, what is saved has to be more than what the move costs.
+	 */
+	if (here - least <= own)
+		return -1;
+
+	return here - least - own > ht_warm_move_ns(snap, p, cpu_of(rq), best) ?
+		best : -1;
 }
 
 static bool push_to_shorter(struct rq *rq, struct task_struct *p)

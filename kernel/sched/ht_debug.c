@@ -30,46 +30,45 @@ static int enabled_handler(const struct ctl_table *table, int write,
 	return err;
 }
 
+/* Ends of the ranges, other than 0 and 1. */
+static unsigned int pct_min = 10;
+static unsigned int pct_max = 100;
+static unsigned int us_min = 1;
 static unsigned int slice_us_min = 100;
 static unsigned int slice_us_max = 100000;
+static unsigned int refill_core_us_max = 10000;
+static unsigned int refill_far_us_max = 100000;
+static unsigned int fill_us_max = 1000000;
+static unsigned int pair_ns_max = 1000000;
+
+#define HT_KNOB(name, least, most, handler)				\
+	{								\
+		.procname	= "sched_ht_" #name,			\
+		.data		= &sysctl_sched_ht_##name,		\
+		.maxlen		= sizeof(unsigned int),			\
+		.mode		= 0644,					\
+		.proc_handler	= handler,				\
+		.extra1		= least,				\
+		.extra2		= most,					\
+	}
+#define HT_SWITCH(name)							\
+	HT_KNOB(name, SYSCTL_ZERO, SYSCTL_ONE, proc_douintvec_minmax)
+#define HT_NUMBER(name, least, most)					\
+	HT_KNOB(name, least, most, proc_douintvec_minmax)
 
 static struct ctl_table ht_sysctls[] = {
-	{
-		.procname	= "sched_ht_smt",
-		.data		= &sysctl_sched_ht_smt,
-		.maxlen		= sizeof(unsigned int),
-		.mode		= 0644,
-		.proc_handler	= proc_douintvec_minmax,
-		.extra1		= SYSCTL_ZERO,
-		.extra2		= SYSCTL_ONE,
-	},
-	{
-		.procname	= "sched_ht_slice_us",
-		.data		= &sysctl_sched_ht_slice_us,
-		.maxlen		= sizeof(unsigned int),
-		.mode		= 0644,
-		.proc_handler	= proc_douintvec_minmax,
-		.extra1		= &slice_us_min,
-		.extra2		= &slice_us_max,
-	},
-	{
-		.procname	= "sched_ht_unshare",
-		.data		= &sysctl_sched_ht_unshare,
-		.maxlen		= sizeof(unsigned int),
-		.mode		= 0644,
-		.proc_handler	= proc_douintvec_minmax,
-		.extra1		= SYSCTL_ZERO,
-		.extra2		= SYSCTL_ONE,
-	},
-	{
-		.procname	= "sched_ht_enabled",
-		.data		= &sysctl_sched_ht_enabled,
-		.maxlen		= sizeof(unsigned int),
-		.mode		= 0644,
-		.proc_handler	= enabled_handler,
-		.extra1		= SYSCTL_ZERO,
-		.extra2		= SYSCTL_ONE,
-	},
+	HT_SWITCH(smt),
+	HT_NUMBER(slice_us, &slice_us_min, &slice_us_max),
+	HT_SWITCH(unshare),
+	HT_KNOB(enabled, SYSCTL_ZERO, SYSCTL_ONE, enabled_handler),
+	HT_SWITCH(cache_hot),
+	HT_NUMBER(smt_yield_pct, &pct_min, &pct_max),
+	HT_NUMBER(refill_core_us, SYSCTL_ZERO, &refill_core_us_max),
+	HT_NUMBER(refill_llc_us, SYSCTL_ZERO, &refill_far_us_max),
+	HT_NUMBER(refill_node_us, SYSCTL_ZERO, &refill_far_us_max),
+	HT_NUMBER(fill_core_us, &us_min, &fill_us_max),
+	HT_NUMBER(fill_llc_us, &us_min, &fill_us_max),
+	HT_NUMBER(pair_ns, SYSCTL_ZERO, &pair_ns_max),
 };
 
 static int __init ht_sysctl_init(void)
@@ -84,6 +83,7 @@ late_initcall(ht_sysctl_init);
 void ht_show_task(struct task_struct *p, struct seq_file *m)
 {
 	struct rq *rq = task_rq(p);
+	u32 resid_ns[HT_LEVELS];
 
 #define show(name, format, value)	\
 	seq_printf(m, "%-45s:%21" format "\n", "ht." name, value)
@@ -98,6 +98,14 @@ void ht_show_task(struct task_struct *p, struct seq_file *m)
 	show("deadline", "llu", p->ht.deadline);
 	show("lag", "lld", p->ht.on_rq ? ht_queue_lag(&rq->ht.queue, &p->ht) :
 		p->ht.vlag);
+	show("run_avg_ns", "u", p->ht.run_avg_ns);
+	show("sleep_avg_ns", "u", p->ht.sleep_avg_ns);
+	ht_warm_show(p, resid_ns);
+	show("warm_core_ns", "u", resid_ns[HT_LEVEL_CORE]);
+	show("warm_llc_ns", "u", resid_ns[HT_LEVEL_LLC]);
+	show("warm_node_ns", "u", resid_ns[HT_LEVEL_NODE]);
+	show("waker", "d", p->ht.waker);
+	show("pair", "u", p->ht.pair);
 	show("nr_unshared", "u", p->ht.nr_unshared);
 	show("nr_pulled", "u", p->ht.nr_pulled);
 	show("last_why", "s", ht_why_name(p->ht.last_why));
@@ -114,8 +122,10 @@ static const char * const stat_names[HT_NR_STATS] = {
 	[HT_STAT_UNSHARE_LOST]		= "unshare.lost",
 	[HT_STAT_UNSHARE_NO_CORE]	= "unshare.no_core",
 	[HT_STAT_UNSHARE_AFFINITY]	= "unshare.affinity",
+	[HT_STAT_UNSHARE_PRICED]	= "unshare.priced",
 	[HT_STAT_PULL_DONE]		= "pull.done",
 	[HT_STAT_PULL_LOST]		= "pull.lost",
+	[HT_STAT_PULL_PRICED]		= "pull.priced",
 	[HT_STAT_PUSH_DONE]		= "push.done",
 	[HT_STAT_PUSH_LOST]		= "push.lost",
 	[HT_STAT_ROVER_DONE]		= "rover.done",
@@ -226,17 +236,6 @@ static const struct file_operations fault_fops = {
 	.release	= single_release,
 };
 
-/* Decisions are checked on machines of up to so many words. */
-#define HT_CHECK_WORDS	8
-
-/* Words that hold still while a decision is made and judged on them. */
-struct still_words {
-	struct ht_word	word[HT_CHECK_WORDS];
-	u32		claim_tick[HT_CHECK_WORDS * HT_WORD_BITS];
-};
-
-static DEFINE_PER_CPU(struct still_words, still_words);
-
 /* Written by debugfs: off for those who count what a wakeup costs. */
 static bool check_decisions = true;
 
@@ -261,26 +260,13 @@ void ht_debug_snap(const struct ht_snap *snap)
  */
 void ht_debug_select(const struct ht_snap *snap, const struct ht_request *req)
 {
-	struct still_words *still = this_cpu_ptr(&still_words);
-	struct ht_state st = ht_snap_state(snap);
-	u32 i, nr = snap->topo.nr_words;
 	enum ht_check_error error;
 	struct ht_verdict verdict;
+	struct ht_state st;
 
-	lockdep_assert_irqs_disabled();
-
-	if (!READ_ONCE(check_decisions) || nr > HT_CHECK_WORDS ||
-	    ht_fault(HT_FAULT_IGNORE_AFFINITY))
+	if (!READ_ONCE(check_decisions) || ht_fault(HT_FAULT_IGNORE_AFFINITY) ||
+	    !ht_still_state(snap, &st))
 		return;
-
-	for (i = 0; i < nr; i++) {
-		still->word[i].idle = READ_ONCE(snap->word[i].idle);
-		still->word[i].claimed = READ_ONCE(snap->word[i].claimed);
-	}
-	for (i = 0; i < nr * HT_WORD_BITS; i++)
-		still->claim_tick[i] = READ_ONCE(snap->claim_tick[i]);
-	st.word = still->word;
-	st.claim_tick = still->claim_tick;
 
 	ht_policy_select(&snap->topo, &st, req, &verdict);
 	error = ht_check_select(&snap->topo, &st, req, &verdict);

@@ -2,11 +2,13 @@
 /*
  * SCHED_HT: which threads are idle, which are spoken for, which run what.
  *
- * Four bits per thread, in words of the snapshot that belong to one LLC:
+ * Five bits per thread, in words of the snapshot that belong to one LLC:
  *
  *   idle     it runs its idle task	    written by the CPU itself, under its
  *   run      it runs a SCHED_HT task  >   rq lock, at idle entry and exit and
  *   wait     a SCHED_HT task waits   /    where SCHED_HT's queue changes
+ *   light    what it runs loses little by a busy neighbour: written by the CPU
+ *            itself at a switch
  *   claimed  a placement is on its way here: set by the waker, atomically for
  *            the whole core where the core was free; cleared when the thread
  *            leaves idle or enters it again, by the claimant when its task
@@ -34,11 +36,6 @@ static struct ht_word *word_of(const struct ht_snap *snap, u32 slot)
 	return &snap->word[slot / HT_WORD_BITS];
 }
 
-static u32 snap_slot(const struct ht_snap *snap, int cpu)
-{
-	return snap ? ht_cpu_slot(&snap->topo, cpu) : HT_NONE;
-}
-
 static void write_bit(u64 *bits, u32 slot, bool set)
 {
 	if (set)
@@ -58,6 +55,8 @@ static void write_bits(struct ht_snap *snap, u32 slot, unsigned int bits,
 		write_bit(&word->run, slot, bits & HT_BIT_RUN);
 	if (changed & HT_BIT_WAIT)
 		write_bit(&word->wait, slot, bits & HT_BIT_WAIT);
+	if (changed & HT_BIT_LIGHT)
+		write_bit(&word->light, slot, bits & HT_BIT_LIGHT);
 }
 
 static void release_claim(struct ht_snap *snap, u32 slot)
@@ -83,7 +82,7 @@ static void set_bits(struct rq *rq, unsigned int bits)
 
 	rq->ht.bits = bits;
 	snap = rcu_dereference_sched(ht_snap_write);
-	slot = snap_slot(snap, cpu_of(rq));
+	slot = ht_snap_slot(snap, cpu_of(rq));
 	if (slot == HT_NONE)
 		return;
 
@@ -92,7 +91,10 @@ static void set_bits(struct rq *rq, unsigned int bits)
 	write_bits(snap, slot, bits, changed);
 }
 
-/* The bits of a CPU that is idle, HT_BIT_IDLE in @bits, or is not. */
+/* Bits that do not follow from the queue of SCHED_HT. */
+#define HT_BITS_OF_CPU	(HT_BIT_IDLE | HT_BIT_LIGHT)
+
+/* All bits of a CPU, of which @bits are known. */
 static unsigned int queue_bits(struct rq *rq, unsigned int bits)
 {
 	if (rq->ht.queue.curr && rq->ht.queue.curr->on_rq)
@@ -115,19 +117,33 @@ static unsigned int queue_bits(struct rq *rq, unsigned int bits)
  */
 void ht_bits_update(struct rq *rq)
 {
-	set_bits(rq, queue_bits(rq, rq->ht.bits & HT_BIT_IDLE));
+	set_bits(rq, queue_bits(rq, rq->ht.bits & HT_BITS_OF_CPU));
+}
+
+/**
+ * ht_bits_light() - publish whether what runs on a CPU loses little
+ * @rq: run queue, its lock held
+ * @light: does it?
+ */
+void ht_bits_light(struct rq *rq, bool light)
+{
+	unsigned int bits = rq->ht.bits & ~HT_BIT_LIGHT;
+
+	set_bits(rq, light ? bits | HT_BIT_LIGHT : bits);
 }
 
 /* The idle task starts to run: called with the rq lock held. */
 void __ht_idle_enter(struct rq *rq)
 {
-	set_bits(rq, HT_BIT_IDLE);
+	ht_clock_set(rq, true);
+	set_bits(rq, HT_BIT_IDLE | (rq->ht.bits & HT_BIT_LIGHT));
 	ht_core_idle(rq);
 }
 
 /* The idle task stops running: called with the rq lock held. */
 void __ht_idle_exit(struct rq *rq)
 {
+	ht_clock_set(rq, false);
 	if (ht_fault(HT_FAULT_IDLE_NEVER_CLEARED))
 		return;
 
@@ -141,11 +157,14 @@ void __ht_idle_exit(struct rq *rq)
  */
 void ht_bits_sync(struct rq *rq, struct ht_snap *snap)
 {
-	u32 slot = snap_slot(snap, cpu_of(rq));
+	u32 slot = ht_snap_slot(snap, cpu_of(rq));
 
 	lockdep_assert_rq_held(rq);
 
-	rq->ht.bits = queue_bits(rq, ht_curr(rq) == rq->idle ? HT_BIT_IDLE : 0);
+	rq->ht.bits &= HT_BIT_LIGHT;
+	if (ht_curr(rq) == rq->idle)
+		rq->ht.bits |= HT_BIT_IDLE;
+	rq->ht.bits = queue_bits(rq, rq->ht.bits);
 	if (slot != HT_NONE)
 		write_bits(snap, slot, rq->ht.bits, ~0U);
 }
@@ -234,7 +253,7 @@ void ht_unclaim_cpu(int cpu)
 
 	guard(rcu)();
 	snap = rcu_dereference(ht_snap_read);
-	slot = snap_slot(snap, cpu);
+	slot = ht_snap_slot(snap, cpu);
 	if (slot != HT_NONE)
 		release_claim(snap, slot);
 }
@@ -265,7 +284,7 @@ void ht_claim_settle(struct task_struct *p, int cpu)
  */
 bool ht_beside_busy(struct ht_snap *snap, int cpu)
 {
-	u32 slot = snap_slot(snap, cpu), word;
+	u32 slot = ht_snap_slot(snap, cpu), word;
 	u64 others;
 
 	if (slot == HT_NONE)

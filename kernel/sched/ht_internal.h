@@ -10,12 +10,14 @@
  *   ht_queue.c	   EEVDF queue of one CPU
  *   ht_share.c	   whose turn it is, SCHED_HT or the classes below
  *   ht_place.c	   gather, decide, apply: where a task wakes up
+ *   ht_record.c   asks the policy, and records what it was asked and said
  *   ht_balance.c  un-sharing, idle pull, push, queue imbalance
  *   ht_idle.c	   idle words and claims
+ *   ht_warm.c	   run clocks, the cache-hot estimate, what a price is made of
  *   topology_ht.c builds and publishes snapshots, switches the class on and off
  *   ht_group.c	   who may be SCHED_HT, and who has to leave it
  *   ht_debug.c	   sysctl, debugfs, counters, /proc/PID/sched
- *   ht_policy.c, ht_layout.c, ht_check.c   decisions: freestanding, no kernel
+ *   ht_policy.c, ht_price.c, ht_layout.c, ht_check.c   decisions: freestanding
  */
 #ifndef _KERNEL_SCHED_HT_INTERNAL_H
 #define _KERNEL_SCHED_HT_INTERNAL_H
@@ -30,14 +32,24 @@
 #include "ht_policy.h"
 #include "ht_layout.h"
 
+/* Levels of struct ht_warmth, which the rest of the kernel sees. */
+static_assert(HT_LEVELS == HT_NR_LEVELS);
+
+/* What all CPUs of one LLC ran, see ht_warm.c. */
+struct ht_llc_clock {
+	atomic64_t run_ns;
+} ____cacheline_aligned;
+
 /**
  * struct ht_snap - a published topology and the state words that go with it
  * @rcu:         frees it
  * @topo:        the machine, immutable
  * @word:        [nr_words] what the threads are doing
  * @claim_tick:  [nr_words * 64] tick of the claim, low 32 bits of jiffies
+ * @llc_clock:   [nr_llcs]
+ * @gen:         another number for each snapshot
  *
- * Both arrays are aligned to cache lines, so that a line of them belongs to one
+ * The arrays are aligned to cache lines, so that a line of them belongs to one
  * LLC, as the words do.
  */
 struct ht_snap {
@@ -45,7 +57,15 @@ struct ht_snap {
 	struct ht_topo	topo;
 	struct ht_word	*word;
 	u32		*claim_tick;
+	struct ht_llc_clock *llc_clock;
+	u32		gen;
 };
+
+/* The slot of a CPU in a snapshot that there may not be. */
+static inline u32 ht_snap_slot(const struct ht_snap *snap, int cpu)
+{
+	return snap ? ht_cpu_slot(&snap->topo, cpu) : HT_NONE;
+}
 
 /* Snapshot that hooks write, and the one that decisions read: ht_idle.c. */
 extern struct ht_snap __rcu *ht_snap_write;
@@ -56,6 +76,14 @@ extern unsigned int sysctl_sched_ht_smt;
 extern unsigned int sysctl_sched_ht_slice_us;
 extern unsigned int sysctl_sched_ht_unshare;
 extern unsigned int sysctl_sched_ht_enabled;
+extern unsigned int sysctl_sched_ht_cache_hot;
+extern unsigned int sysctl_sched_ht_smt_yield_pct;
+extern unsigned int sysctl_sched_ht_refill_core_us;
+extern unsigned int sysctl_sched_ht_refill_llc_us;
+extern unsigned int sysctl_sched_ht_refill_node_us;
+extern unsigned int sysctl_sched_ht_fill_core_us;
+extern unsigned int sysctl_sched_ht_fill_llc_us;
+extern unsigned int sysctl_sched_ht_pair_ns;
 
 /* Slice of a task that asks for none of its own. */
 static inline u64 ht_default_slice_ns(void)
@@ -73,8 +101,10 @@ enum ht_stat {
 	HT_STAT_UNSHARE_LOST,
 	HT_STAT_UNSHARE_NO_CORE,
 	HT_STAT_UNSHARE_AFFINITY,
+	HT_STAT_UNSHARE_PRICED,
 	HT_STAT_PULL_DONE,
 	HT_STAT_PULL_LOST,
+	HT_STAT_PULL_PRICED,
 	HT_STAT_PUSH_DONE,
 	HT_STAT_PUSH_LOST,
 	HT_STAT_ROVER_DONE,
@@ -135,6 +165,32 @@ static inline void ht_debug_select(const struct ht_snap *snap,
 {
 }
 #endif
+
+/* Which function of ht_policy.h decided, as traces say it; append only. */
+enum ht_call {
+	HT_CALL_SELECT,
+	HT_CALL_FREE_CORE,
+	HT_CALL_MOVE_PAYS,
+};
+
+/* Decisions are copied, for checks and traces, up to so many words. */
+#define HT_STILL_WORDS	16
+/* Numbers in struct ht_prices; plain, for who reads a trace's format. */
+#define HT_NR_PRICES	8
+static_assert(HT_NR_PRICES * sizeof(u32) == sizeof(struct ht_prices));
+
+/* ht_record.c */
+bool ht_still_state(const struct ht_snap *snap, struct ht_state *st);
+u32 ht_allowed_words(const struct ht_topo *topo, const struct ht_request *req);
+void ht_record_words(u64 *out, const struct ht_topo *topo,
+		     const struct ht_state *st);
+void ht_record_waits(u64 *out, const struct ht_request *req);
+void ht_select(struct ht_snap *snap, struct task_struct *p,
+	       const struct ht_request *req, struct ht_verdict *verdict);
+bool ht_free_core(struct ht_snap *snap, struct task_struct *p,
+		  const struct ht_request *req, struct ht_verdict *verdict);
+bool ht_move_pays(struct ht_snap *snap, struct task_struct *p,
+		  const struct ht_request *req, u32 slot);
 
 /* Why a task changed its CPU without waking up; see sched_ht:sched_ht_migrate. */
 enum ht_move {
@@ -204,6 +260,7 @@ unsigned long ht_low_weight(struct rq *rq);
 
 /* ht_idle.c */
 void ht_bits_update(struct rq *rq);
+void ht_bits_light(struct rq *rq, bool light);
 void ht_bits_sync(struct rq *rq, struct ht_snap *snap);
 bool ht_claim(struct ht_snap *snap, u32 slot, bool whole_core);
 void ht_unclaim_cpu(int cpu);
@@ -216,10 +273,29 @@ int ht_place(struct task_struct *p, int prev_cpu, int origin_cpu,
 	     enum ht_kind kind);
 bool ht_place_free_core(struct ht_snap *snap, struct task_struct *p, int cpu,
 			struct ht_verdict *verdict);
+bool ht_place_move_pays(struct ht_snap *snap, struct task_struct *p, int cpu,
+			u32 slot);
 bool ht_task_may_use(struct task_struct *p, int cpu);
 int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
 		  int start_cpu, struct ht_wait *waits);
 u64 ht_wait_ns(struct rq *rq);
+
+/* ht_warm.c */
+void ht_clock_batch(struct rq *rq);
+void ht_clock_set(struct rq *rq, bool idle);
+void ht_clock_start(struct rq *rq);
+void ht_warm_stop(struct rq *rq, struct task_struct *p);
+void ht_warm_show(const struct task_struct *p, u32 *resid_ns);
+void ht_warm_sleep(struct task_struct *p);
+void ht_warm_wake(struct task_struct *p, u64 slept_ns);
+void ht_warm_fork(struct task_struct *p);
+void ht_warm_reset(struct task_struct *p);
+void ht_warm_note_waker(struct task_struct *p);
+bool ht_is_light(const struct task_struct *p);
+void ht_warm_request(const struct ht_snap *snap, struct task_struct *p,
+		     struct ht_request *req);
+u64 ht_warm_move_ns(const struct ht_snap *snap, struct task_struct *p,
+		    int src_cpu, int dst_cpu);
 
 /* ht_balance.c */
 void ht_balance(struct rq *rq, struct rq_flags *rf);

@@ -13,7 +13,6 @@
  */
 #include "ht_internal.h"
 
-#define CREATE_TRACE_POINTS
 #include <trace/events/sched_ht.h>
 
 /* How often a lost claim is asked again. */
@@ -154,8 +153,9 @@ int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
 	return nr;
 }
 
-static void fill_request(struct ht_request *req, struct task_struct *p,
-			 int prev_cpu, int origin_cpu, enum ht_kind kind)
+static void fill_request(struct ht_request *req, struct ht_snap *snap,
+			 struct task_struct *p, int prev_cpu, int origin_cpu,
+			 enum ht_kind kind)
 {
 	req->kind = kind;
 	req->prev_cpu = prev_cpu;
@@ -168,7 +168,7 @@ static void fill_request(struct ht_request *req, struct task_struct *p,
 	req->allowed = (const u64 *)cpumask_bits(p->cpus_ptr);
 	req->nr_allowed = p->nr_cpus_allowed;
 	req->nr_waits = 0;
-	req->priced = false;
+	ht_warm_request(snap, p, req);
 }
 
 /* Verdicts that name no idle thread: nothing to claim. */
@@ -180,6 +180,9 @@ static bool takes_idle_thread(const struct ht_verdict *verdict)
 	case HT_WHY_PREV_IDLE:
 	case HT_WHY_PREV_SIBLING:
 	case HT_WHY_IDLE_THREAD:
+	case HT_WHY_WARM:
+	case HT_WHY_LIGHT:
+	case HT_WHY_PARTNER:
 		return true;
 	default:
 		return false;
@@ -214,15 +217,12 @@ static int decide(struct ht_snap *snap, struct task_struct *p,
 	int tries;
 
 	for (tries = 0; tries < HT_MAX_TRIES; tries++) {
-		struct ht_state st = ht_snap_state(snap);
-
-		ht_debug_select(snap, req);
-		ht_policy_select(&snap->topo, &st, req, verdict);
+		ht_select(snap, p, req, verdict);
 		if (verdict->why == HT_WHY_SHORTEST_WAIT && !req->nr_waits) {
 			req->nr_waits = ht_find_waits(snap, p, verdict->cpu,
 						      req->prev_cpu,
 						      req->waits);
-			ht_policy_select(&snap->topo, &st, req, verdict);
+			ht_select(snap, p, req, verdict);
 		}
 		if (apply(snap, p, req, verdict))
 			break;
@@ -270,7 +270,7 @@ int ht_place(struct task_struct *p, int prev_cpu, int origin_cpu,
 	if (!snap)
 		return prev_cpu;
 
-	fill_request(&req, p, prev_cpu, origin_cpu, kind);
+	fill_request(&req, snap, p, prev_cpu, origin_cpu, kind);
 	tries = decide(snap, p, &req, &verdict);
 	account(snap, p, &req, &verdict, tries);
 
@@ -289,12 +289,28 @@ int ht_place(struct task_struct *p, int prev_cpu, int origin_cpu,
 bool ht_place_free_core(struct ht_snap *snap, struct task_struct *p, int cpu,
 			struct ht_verdict *verdict)
 {
-	struct ht_state st = ht_snap_state(snap);
 	struct ht_request req;
 
-	fill_request(&req, p, cpu, cpu, HT_KIND_UNSHARE);
+	fill_request(&req, snap, p, cpu, cpu, HT_KIND_UNSHARE);
 
-	return ht_policy_free_core(&snap->topo, &st, &req, verdict);
+	return ht_free_core(snap, p, &req, verdict);
+}
+
+/**
+ * ht_place_move_pays() - does a running task gain by a move to an idle core?
+ * @snap: snapshot, read under RCU
+ * @p: task, its rq lock held
+ * @cpu: where it runs
+ * @slot: where it would go
+ */
+bool ht_place_move_pays(struct ht_snap *snap, struct task_struct *p, int cpu,
+			u32 slot)
+{
+	struct ht_request req;
+
+	fill_request(&req, snap, p, cpu, cpu, HT_KIND_UNSHARE);
+
+	return ht_move_pays(snap, p, &req, slot);
 }
 
 /* The core picked @cpu for a task that may not stay where it is. */

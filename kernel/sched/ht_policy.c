@@ -1016,6 +1016,29 @@ bool ht_policy_free_core(const struct ht_topo *topo, const struct ht_state *st,
 	return !is_priced(req) || is_worth_it(&s, verdict);
 }
 
+/**
+ * ht_policy_move_pays() - is a certain core worth the move of a running task?
+ * @topo:     the machine
+ * @st:       state of its threads
+ * @req:      what is asked, as for ht_policy_free_core()
+ * @slot:     thread of a wholly idle core
+ * @verdict:  output: that thread, or HT_WHY_WARM
+ *
+ * Return: whether it is; with prices off it always is.
+ */
+bool ht_policy_move_pays(const struct ht_topo *topo, const struct ht_state *st,
+			 const struct ht_request *req, ht_u32 slot,
+			 struct ht_verdict *verdict)
+{
+	struct ht_search s;
+
+	begin(&s, topo, st, req, verdict);
+	if (!set_out(&s))
+		return true;
+	decide(&s, verdict, slot, HT_WHY_IDLE_CORE);
+	return !is_priced(req) || is_worth_it(&s, verdict);
+}
+
 static const char * const ht_why_names[HT_NR_WHYS] = {
 	[HT_WHY_NONE]		= "none",
 	[HT_WHY_PINNED]		= "pinned",

@@ -29,6 +29,9 @@ void ht_policy_select(const struct ht_topo *topo, const struct ht_state *st,
 bool ht_policy_free_core(const struct ht_topo *topo, const struct ht_state *st,
 			 const struct ht_request *req,
 			 struct ht_verdict *verdict);
+bool ht_policy_move_pays(const struct ht_topo *topo, const struct ht_state *st,
+			 const struct ht_request *req, ht_u32 slot,
+			 struct ht_verdict *verdict);
 const char *ht_why_name(enum ht_why why);
 const char *ht_kind_name(enum ht_kind kind);
 

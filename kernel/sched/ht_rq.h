@@ -11,6 +11,7 @@
 #define HT_BIT_IDLE	0x1	/* runs its idle task */
 #define HT_BIT_RUN	0x2	/* runs a SCHED_HT task */
 #define HT_BIT_WAIT	0x4	/* a SCHED_HT task waits here */
+#define HT_BIT_LIGHT	0x8	/* runs what loses little by a busy neighbour */
 
 /**
  * struct ht_queue - EEVDF queue of one CPU

@@ -189,6 +189,11 @@ void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 		rq->ht.share.stamp_ns = rq_clock_task(rq);
 	else
 		ht_share_charge(rq, prev);
+
+	if (task_on_ht(prev))
+		ht_warm_stop(rq, prev);
+	if (!is_idle_task(next))
+		ht_bits_light(rq, ht_is_light(next));
 }
 
 /* Called at every tick of @rq, after that of the running task's class. */
@@ -198,6 +203,7 @@ void __ht_sched_tick(struct rq *rq)
 
 	ht_share_charge(rq, curr);
 	ht_share_decide(rq);
+	ht_clock_batch(rq);
 
 	if (!rq->ht.queue.nr)
 		return;

@@ -69,7 +69,7 @@ static u8 *node_distances(void)
 }
 
 /*
- * One block: the snapshot, its topology, its words, its claim ticks. Each is a
+ * One block: the snapshot, its topology, words, claim ticks and clocks. Each is a
  * multiple of a cache line long, and kvzalloc() aligns what is.
  */
 static struct ht_snap *alloc_snap(const struct ht_layout_size *size)
@@ -78,9 +78,10 @@ static struct ht_snap *alloc_snap(const struct ht_layout_size *size)
 			     L1_CACHE_BYTES);
 	size_t ticks = ALIGN(size->nr_words * HT_WORD_BITS * sizeof(u32),
 			     L1_CACHE_BYTES);
+	size_t clocks = size->nr_llcs * sizeof(struct ht_llc_clock);
 	size_t head = ALIGN(sizeof(struct ht_snap), L1_CACHE_BYTES);
 	size_t topo = ALIGN(ht_layout_bytes(size), L1_CACHE_BYTES);
-	char *mem = kvzalloc(head + topo + words + ticks, GFP_KERNEL);
+	char *mem = kvzalloc(head + topo + words + ticks + clocks, GFP_KERNEL);
 	struct ht_snap *snap = (struct ht_snap *)mem;
 
 	if (!mem)
@@ -90,6 +91,7 @@ static struct ht_snap *alloc_snap(const struct ht_layout_size *size)
 	mem += head + topo;
 	snap->word = (struct ht_word *)mem;
 	snap->claim_tick = (u32 *)(mem + words);
+	snap->llc_clock = (struct ht_llc_clock *)(mem + words + ticks);
 
 	return snap;
 }
@@ -139,6 +141,17 @@ static struct ht_snap *build_snap(void)
 	return snap;
 }
 
+/* First step, for which the snapshot gets its number. */
+static void write_snap(struct ht_snap *snap)
+{
+	static u32 gen;
+
+	lockdep_assert_held(&ht_mutex);
+
+	snap->gen = ++gen;
+	rcu_assign_pointer(ht_snap_write, snap);
+}
+
 /* Second step, then the third: see ht_idle.c. */
 static void publish_snap(struct ht_snap *snap, bool first)
 {
@@ -151,10 +164,12 @@ static void publish_snap(struct ht_snap *snap, bool first)
 
 		guard(rq_lock_irqsave)(rq);
 		update_rq_clock(rq);
-		if (first)
+		if (first) {
 			rq->ht.share = (struct ht_share){
 				.stamp_ns = rq_clock_task(rq),
 			};
+			ht_clock_start(rq);
+		}
 		ht_bits_sync(rq, snap);
 	}
 
@@ -172,7 +187,7 @@ static int switch_on(void)
 	if (IS_ERR(snap))
 		return PTR_ERR(snap);
 
-	rcu_assign_pointer(ht_snap_write, snap);
+	write_snap(snap);
 	static_branch_enable_cpuslocked(&ht_active_key);
 	publish_snap(snap, true);
 
@@ -277,7 +292,7 @@ void __ht_topology_update(void)
 		return;
 	}
 
-	rcu_assign_pointer(ht_snap_write, snap);
+	write_snap(snap);
 	publish_snap(snap, false);
 }
 

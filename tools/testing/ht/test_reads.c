@@ -24,6 +24,7 @@ static ht_u64 watch(const void *at, size_t size);
 #define ht_slot_distance	watched_slot_distance
 #define ht_policy_select	watched_select
 #define ht_policy_free_core	watched_free_core
+#define ht_policy_move_pays	watched_move_pays
 #define ht_why_name		watched_why_name
 #define ht_kind_name		watched_kind_name
 #include "ht_policy.c"

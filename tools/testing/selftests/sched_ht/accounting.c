@@ -222,6 +222,8 @@ TEST(proc_sched, "/proc/PID/sched has the ht lines")
 	static const char * const lines[] = {
 		"ht.vruntime", "ht.deadline", "ht.lag", "ht.slice_ns",
 		"ht.weight", "ht.nr_unshared", "ht.nr_pulled", "ht.last_why",
+		"ht.run_avg_ns", "ht.sleep_avg_ns", "ht.warm_core_ns",
+		"ht.warm_llc_ns", "ht.warm_node_ns", "ht.waker", "ht.pair",
 	};
 	static char buf[16384];
 	char *at;

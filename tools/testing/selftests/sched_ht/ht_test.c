@@ -201,7 +201,10 @@ static void restore_machine(void)
 		long standard;
 	} knobs[] = {
 		{ "smt", 1 }, { "slice_us", 3000 }, { "unshare", 1 },
-		{ "enabled", 1 },
+		{ "enabled", 1 }, { "cache_hot", 1 }, { "smt_yield_pct", 55 },
+		{ "refill_core_us", 40 }, { "refill_llc_us", 250 },
+		{ "refill_node_us", 250 }, { "fill_core_us", 200 },
+		{ "fill_llc_us", 2000 }, { "pair_ns", 2000 },
 	};
 	struct ht_topo topo;
 	int cpu;

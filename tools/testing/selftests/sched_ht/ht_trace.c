@@ -496,6 +496,8 @@ static void audit_placement(struct machine *m, const struct ht_event *ev)
 		return;
 	if (!strcmp(ev->why, "prev_core") || !strcmp(ev->why, "idle_core"))
 		m->audit->raced++;
+	else if (!strcmp(ev->why, "warm"))
+		m->audit->priced++;
 	else if (ev->tries)
 		m->audit->excused++;
 	else
@@ -641,9 +643,9 @@ void ht_trace_replay(const struct ht_topo *topo, struct ht_audit *audit,
 
 void ht_audit_print(const struct ht_audit *a)
 {
-	ht_note("audit: %lu events, %lu lost; %lu placements, %lu mistakes, %lu raced, %lu excused; %lu moves, %lu outside; INV-2 worst %u ticks, %lu too long; INV-3 worst %u ticks, %lu too long",
+	ht_note("audit: %lu events, %lu lost; %lu placements, %lu mistakes, %lu raced, %lu excused, %lu priced; %lu moves, %lu outside; INV-2 worst %u ticks, %lu too long; INV-3 worst %u ticks, %lu too long",
 		a->events, a->lost, a->placements, a->mistakes, a->raced,
-		a->excused, a->moves, a->outside, a->inv2_worst, a->inv2_over,
+		a->excused, a->priced, a->moves, a->outside, a->inv2_worst, a->inv2_over,
 		a->inv3_worst, a->inv3_over);
 	EXPECT(a->events && !a->lost, "trace is not complete");
 }

@@ -67,6 +67,7 @@ struct ht_audit {
 	unsigned long mistakes;
 	unsigned long raced;	/* core busy by the time, verdict says whole */
 	unsigned long excused;	/* the idle core was being taken by another */
+	unsigned long priced;	/* the verdict says that the core costs more */
 	unsigned long moves;	/* migrations and switches checked by mask */
 	unsigned long outside;
 	unsigned long separations;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Placement: where a SCHED_HT task goes, on every path and whatever topology.
+ * Placement: where a SCHED_HT task goes, on every path and whatever topology,
+ * by the plain rule: sched_ht_cache_hot is 0. What prices make of it: warm.c.
  *
  * The rule, in this order: the previous CPU if its core is wholly idle; the
  * nearest wholly idle core; the previous CPU if idle; its idle sibling; the
@@ -263,6 +264,7 @@ static void setup(void)
 {
 	ht_topo_read(&topo);
 	ht_need_trace();
+	REQUIRE(!ht_sysctl_set("cache_hot", 0), "%s", strerror(errno));
 	pipes = ht_shared(sizeof(*pipes));
 }
 
@@ -463,11 +465,6 @@ TEST(sequences, "the wakeup sequences 1 to 4 and 6, written out")
 		ht_skip("needs 2 LLCs x 2 cores x 2 threads, numbered 0-1 2-3 4-5 6-7");
 	for (size_t i = 0; i < sizeof(scenes) / sizeof(*scenes); i++)
 		play(&scenes[i]);
-}
-
-TEST(sequence_5_warmth, "a short sleeper stays, one whose data is gone moves")
-{
-	ht_skip("the plain rule has no warmth term");
 }
 
 /* The last CPU, if it can be taken offline. */

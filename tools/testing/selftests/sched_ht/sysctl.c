@@ -17,6 +17,14 @@ static const struct knob knobs[] = {
 	{ "slice_us", 3000, 100, 100000 },
 	{ "unshare", 1, 0, 1 },
 	{ "enabled", 1, 0, 1 },
+	{ "cache_hot", 1, 0, 1 },
+	{ "smt_yield_pct", 55, 10, 100 },
+	{ "refill_core_us", 40, 0, 10000 },
+	{ "refill_llc_us", 250, 0, 100000 },
+	{ "refill_node_us", 250, 0, 100000 },
+	{ "fill_core_us", 200, 1, 1000000 },
+	{ "fill_llc_us", 2000, 1, 1000000 },
+	{ "pair_ns", 2000, 0, 1000000 },
 };
 
 #define NR_KNOBS (sizeof(knobs) / sizeof(*knobs))
