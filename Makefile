@@ -85,6 +85,9 @@ smtvm-check: ## Prove the emulated SMT machine: speeds, timers, a loaded host (S
 	@$(MAKE) -s -C tools/smtvm check
 	@scripts/smtvm-check.sh $(SMTVM)
 
+bench-policy: ## Count instructions per decision on 4 to 4096 CPUs
+	@$(MAKE) -s -C tools/testing/ht bench-policy
+
 mutants: ## Break the class on purpose; show that each break is caught
 	@scripts/mutants.sh
 

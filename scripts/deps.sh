@@ -29,8 +29,8 @@ declare -A GROUPS_OF=(
 		linux-source-$KVER"
 	[demo]="libjansson-dev openssl util-linux procps psmisc"
 	[lint]="sparse shellcheck"
-	# host tests, coverage (gcov is gcc's), fuzzing
-	[host]="clang libclang-rt-dev libjansson-dev"
+	# host tests, coverage (gcov is gcc's), fuzzing, instructions per decision
+	[host]="clang libclang-rt-dev libjansson-dev valgrind"
 	[deb]="debhelper dpkg-dev fakeroot"
 	# what runs inside the virtual machine
 	[guest]="openssl stress-ng trace-cmd util-linux procps psmisc libcap2-bin
