@@ -37,11 +37,11 @@ BIN=$HT_ROOT/out/selftest-bin
 table()
 {
 	cat <<-'END'
-	1x2x2 | | | policy, sysctl, placement, unshare, accounting, pi, coresched cookies_ht cookies_mixed uclamp, cgroup, hotplug
+	1x2x2 | | | policy, sysctl, placement, warm, unshare, accounting, pi, coresched cookies_ht cookies_mixed uclamp, cgroup, hotplug
 	1x2x2 | | | tools/ht/tests/run.sh tools/ht/build/htctl, share, kworker -r 8, affinity -t 3, balance, scx -t 60 -r 1
 	1x2x2 | | isolcpus=2,3 nohz_full=3 | isolcpus -r 20, share nohz_full_alone nohz_full_share nohz_full_late
 	1x2x2 | --cgroup v1 | | cgroup --cgroup v1, affinity --cgroup v1 -t 3 cpuset_storm
-	two-llc | | | placement -r 6, unshare -r 8 released_pair core_falls_idle simultaneous_futex, hotplug smt_control placement_after
+	two-llc | | | placement -r 6, warm -r 6, tools/testing/ht/replay_guest.sh tools/ht/build/htctl tools/testing/ht/build/ht-replay, unshare -r 8 released_pair core_falls_idle simultaneous_futex, hotplug smt_control placement_after
 	1x4x1 | | | placement -r 6 prev_core sync_wakeup fork_path sequence_9_forks, balance -r 3 idle_pull even_queues
 	smt4 | | | placement -r 6 beside_busy all_cores_busy masks, unshare -r 6 released_pair core_falls_idle
 	one-thread-core | | | placement -r 6 beside_busy all_cores_busy fork_path, unshare -r 6 released_pair
@@ -247,6 +247,7 @@ mkdir -p "$OUT"
 take_lock "$OUT/.lock"
 make -s -C "$SRC" OUTPUT="$BIN"
 make -s -C "$HT_ROOT/tools/ht"
+make -s -C "$HT_ROOT/tools/testing/ht" build/ht-replay
 KERNEL=${HT_KERNEL:-$(make -s -C "$HT_ROOT" kernel-path KVER="$KVER" CONFIG="$CONFIG")}
 if [ -z "${HT_SCX:-}" ] && table | grep -F scx | cut -d'|' -f4 |
 	while read -r specs; do wanted_specs "$specs"; done | grep -q '^scx'; then
