@@ -762,9 +762,17 @@ const char *world_check_unsharing(struct world *w)
 	ht_u32 before = potential(w), after;
 	struct ht_verdict v;
 
+	w->req.smt = true;
 	while (find_move(w, &v)) {
 		ht_u32 slot = w->topo.cpu_slot[w->req.prev_cpu];
+		enum ht_check_error error =
+			ht_check_free_core(&w->topo, &w->state, &w->req, true,
+					   &v);
 
+		/* With prices on: it gains more than it costs. */
+		if (error)
+			return SAY("CPU %u to %u: %s", w->req.prev_cpu, v.cpu,
+				   ht_check_name(error));
 		w->word[slot / 64].idle |= (ht_u64)1 << slot % 64;
 		w->word[v.slot / 64].idle &= ~((ht_u64)1 << v.slot % 64);
 		after = potential(w);
