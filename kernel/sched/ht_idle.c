@@ -182,8 +182,13 @@ struct ht_state ht_snap_state(const struct ht_snap *snap)
 	};
 }
 
-/* Of the claims in @mask, those that still hold. */
-static u64 live_claims(const struct ht_snap *snap, u32 word, u64 mask)
+/**
+ * ht_live_claims() - those claims of a word that still hold
+ * @snap: snapshot, read under RCU
+ * @word: word of it
+ * @mask: threads asked about
+ */
+u64 ht_live_claims(const struct ht_snap *snap, u32 word, u64 mask)
 {
 	struct ht_state st = ht_snap_state(snap);
 	u64 claims = READ_ONCE(snap->word[word].claimed) & mask, live = 0;
@@ -222,7 +227,7 @@ bool ht_claim(struct ht_snap *snap, u32 slot, bool whole_core)
 		return true;
 
 	do {
-		if ((old & mask) && live_claims(snap, word, mask)) {
+		if ((old & mask) && ht_live_claims(snap, word, mask)) {
 			ht_count(CLAIM_LOST);
 			return false;
 		}

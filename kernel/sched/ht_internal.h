@@ -263,6 +263,7 @@ void ht_bits_update(struct rq *rq);
 void ht_bits_light(struct rq *rq, bool light);
 void ht_bits_sync(struct rq *rq, struct ht_snap *snap);
 bool ht_claim(struct ht_snap *snap, u32 slot, bool whole_core);
+u64 ht_live_claims(const struct ht_snap *snap, u32 word, u64 mask);
 void ht_unclaim_cpu(int cpu);
 void ht_claim_settle(struct task_struct *p, int cpu);
 bool ht_beside_busy(struct ht_snap *snap, int cpu);

@@ -22,22 +22,6 @@ static DEFINE_PER_CPU(struct still, still_words);
 /* Void claims are left out of the copy, so those in it are of this tick: 0. */
 static const u32 still_ticks[HT_STILL_WORDS * HT_WORD_BITS];
 
-static u64 live_claims(const struct ht_snap *snap, const struct ht_state *st,
-		       u32 word)
-{
-	u64 claimed = READ_ONCE(snap->word[word].claimed), live = claimed;
-
-	while (claimed) {
-		u32 bit = __ffs64(claimed);
-
-		claimed &= claimed - 1;
-		if (ht_claim_is_void(st, word * HT_WORD_BITS + bit))
-			live &= ~BIT_ULL(bit);
-	}
-
-	return live;
-}
-
 /**
  * ht_still_state() - copy the state, for decisions on this CPU to be made on
  * @snap: snapshot, read under RCU; interrupts are off
@@ -48,7 +32,6 @@ static u64 live_claims(const struct ht_snap *snap, const struct ht_state *st,
 bool ht_still_state(const struct ht_snap *snap, struct ht_state *st)
 {
 	struct still *still = this_cpu_ptr(&still_words);
-	struct ht_state now = ht_snap_state(snap);
 	u32 i;
 
 	lockdep_assert_irqs_disabled();
@@ -58,7 +41,7 @@ bool ht_still_state(const struct ht_snap *snap, struct ht_state *st)
 
 	for (i = 0; i < snap->topo.nr_words; i++) {
 		still->word[i].idle = READ_ONCE(snap->word[i].idle);
-		still->word[i].claimed = live_claims(snap, &now, i);
+		still->word[i].claimed = ht_live_claims(snap, i, ~0ULL);
 		still->word[i].light = READ_ONCE(snap->word[i].light);
 	}
 	*st = (struct ht_state){

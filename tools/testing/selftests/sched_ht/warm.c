@@ -106,16 +106,24 @@ static int wake_beside_us(int index)
 	return ht_slot(index)->first_cpu;
 }
 
-TEST(sleep_keeps, "a long sleep on an idle core leaves a task warm")
+/* A task that sleeps on the last core, which is full of its data. */
+static int warm_sleeper(int *cpu)
 {
-	long long before, after;
-	int index, cpu;
+	int index;
 
 	setup(2);
 	set_knob("fill_core_us", FILL_US);
-	cpu = ht_first(topo.core[topo.nr_cores - 1] & topo.usable);
-	index = ht_sleeper("ht-T", SCHED_HT, 0, HT_CPU(cpu));
-	warm_up(index, cpu);
+	*cpu = ht_first(topo.core[topo.nr_cores - 1] & topo.usable);
+	index = ht_sleeper("ht-T", SCHED_HT, 0, HT_CPU(*cpu));
+	warm_up(index, *cpu);
+	return index;
+}
+
+TEST(sleep_keeps, "a long sleep on an idle core leaves a task warm")
+{
+	long long before, after;
+	int cpu, index = warm_sleeper(&cpu);
+
 	before = warm_ns(index, "core");
 	EXPECT(before > FILL_NS * 8 / 10, "%lld ns of %lld after 150 ms of run",
 	       before, FILL_NS);
@@ -129,13 +137,8 @@ TEST(sleep_keeps, "a long sleep on an idle core leaves a task warm")
 TEST(sibling_evicts, "what a sibling runs displaces a task's data, ns for ns")
 {
 	long long before, after, ran;
-	int index, cpu;
+	int cpu, index = warm_sleeper(&cpu);
 
-	setup(2);
-	set_knob("fill_core_us", FILL_US);
-	cpu = ht_first(topo.core[topo.nr_cores - 1] & topo.usable);
-	index = ht_sleeper("ht-T", SCHED_HT, 0, HT_CPU(cpu));
-	warm_up(index, cpu);
 	before = warm_ns(index, "core");
 	ran = others_run(ht_topo_sibling(&topo, cpu), 30 * MS);
 	after = warm_ns(index, "core");
