@@ -30,6 +30,7 @@ table()
 	ignore_affinity | affinity -t 2 fixed_masks | decisions do not look at the mask
 	no_unshare | unshare -r 5 beside_fair | nobody leaves a shared core
 	no_sharing | share equal | fair never gets its turn
+	no_clock | warm sibling_evicts | what others run on a core is not counted
 	END
 }
 

@@ -195,6 +195,7 @@ static const char * const fault_names[HT_NR_FAULTS] = {
 	[HT_FAULT_IGNORE_AFFINITY]	= "ignore_affinity",
 	[HT_FAULT_NO_UNSHARE]		= "no_unshare",
 	[HT_FAULT_NO_SHARING]		= "no_sharing",
+	[HT_FAULT_NO_CLOCK]		= "no_clock",
 };
 
 static int fault_show(struct seq_file *m, void *v)

@@ -137,6 +137,9 @@ static u64 core_clock(int cpu, u64 now)
 	u64 sum = 0;
 	int thread;
 
+	if (ht_fault(HT_FAULT_NO_CLOCK))
+		return 0;
+
 	for_each_cpu(thread, ht_smt_mask(cpu))
 		sum += busy_ns(READ_ONCE(per_cpu(ht_clock, thread).word), now);
 
