@@ -61,7 +61,8 @@ enum ht_class {
  * @anchor:   slot that nearness is judged from at present
  * @class:    what is looked for
  * @dearer:   by distance from @anchor: is it no use to look there? Bits.
- * @cut:      the last search ended for that reason
+ * @own_seen: nor in the core of @anchor itself
+ * @cut:      the last search ended for one of these reasons
  */
 struct ht_search {
 	const struct ht_topo *topo;
@@ -76,6 +77,7 @@ struct ht_search {
 	ht_u32 anchor;
 	enum ht_class class;
 	ht_u32 dearer;
+	bool own_seen;
 	bool cut;
 };
 
@@ -368,11 +370,14 @@ static bool search_core_is_free(const struct ht_search *s, ht_u32 slot)
 static ht_u64 light_threads(const struct ht_search *s, ht_u32 word)
 {
 	ht_u32 shift = word_llc(s->topo, word)->smt_shift;
-	ht_u64 usable = usable_threads(s->topo, s->st, word, self_bit(s, word));
-	ht_u64 taken = s->topo->present[word] & ~usable;
-	ht_u64 heavy = taken & ~HT_READ(s->st->word[word].light);
+	ht_u64 light = HT_READ(s->st->word[word].light);
+	ht_u64 usable, taken, heavy;
 
-	heavy |= s->topo->partial[word];
+	if (!light)
+		return 0;
+	usable = usable_threads(s->topo, s->st, word, self_bit(s, word));
+	taken = s->topo->present[word] & ~usable;
+	heavy = (taken & ~light) | s->topo->partial[word];
 	return usable & whole_cores(any_of_core(taken, shift) &
 				    ~any_of_core(heavy, shift), shift);
 }
@@ -476,6 +481,19 @@ static bool is_dearer(struct ht_search *s, ht_u8 distance)
 	return s->cut;
 }
 
+/* Distances 0 and 1: the ring begins with its own core. */
+static ht_u32 scan_cluster(const struct ht_search *s)
+{
+	ht_u32 lo = s->topo->slot_cluster[s->anchor];
+	ht_u32 hi = s->topo->slot_cluster_end[s->anchor];
+	bool lone = hi - lo == 1u << slot_llc(s->topo, s->anchor)->smt_shift;
+
+	/* One core is what the ring of its LLC begins with as well. */
+	if (lone && (s->own_seen || !(s->dearer >> 2 & 1)))
+		return HT_NONE;
+	return scan_ring(s, lo, hi, core_start(s->topo, s->anchor));
+}
+
 /* The nearest allowed thread of the class that is looked for. */
 static ht_u32 nearest(struct ht_search *s)
 {
@@ -484,12 +502,7 @@ static ht_u32 nearest(struct ht_search *s)
 	const ht_u32 *order;
 	ht_u32 slot, i;
 
-	if (is_dearer(s, 0))
-		return HT_NONE;
-	/* Its own core is where the ring begins: distance 0, then 1. */
-	slot = scan_ring(s, topo->slot_cluster[s->anchor],
-			 topo->slot_cluster_end[s->anchor],
-			 core_start(topo, s->anchor));
+	slot = scan_cluster(s);
 	order = topo->llc_order +
 		(ht_u64)topo->word_llc[HT_WORD(s->anchor)] * topo->nr_llcs;
 	for (i = 0; slot == HT_NONE && i < topo->nr_llcs; i++) {
@@ -519,15 +532,21 @@ static bool prev_as_near(const struct ht_search *s, ht_u32 slot)
 
 /* The rules. Each returns whether it has decided. */
 
-static bool decide(const struct ht_search *s, struct ht_verdict *v,
-		   ht_u32 slot, enum ht_why why)
+static bool decide_known(const struct ht_search *s, struct ht_verdict *v,
+			 ht_u32 slot, enum ht_why why, bool whole_core)
 {
 	v->cpu = s->topo->slot_cpu[slot];
 	v->slot = slot;
 	v->why = why;
-	v->whole_core = search_core_is_free(s, slot);
+	v->whole_core = whole_core;
 	v->distance = ht_slot_distance(s->topo, s->from, slot);
 	return true;
+}
+
+static bool decide(const struct ht_search *s, struct ht_verdict *v,
+		   ht_u32 slot, enum ht_why why)
+{
+	return decide_known(s, v, slot, why, search_core_is_free(s, slot));
 }
 
 /* Rules 1 and 2. */
@@ -634,6 +653,7 @@ static bool rule_wait(const struct ht_search *s, struct ht_verdict *v)
  * @data:     slot where the task's data is
  * @waker:    slot of its partner, HT_NONE if it has none
  * @slot:     the candidate, HT_NONE: none yet
+ * @class:    its class
  * @price:    its price
  * @sum_ns:   all of it
  * @passed:   a wholly idle core was dearer, or would have been
@@ -644,6 +664,7 @@ struct ht_bid {
 	ht_u32 data;
 	ht_u32 waker;
 	ht_u32 slot;
+	enum ht_class class;
 	struct ht_price price;
 	ht_u64 sum_ns;
 	bool passed;
@@ -679,9 +700,9 @@ static enum ht_class class_of(const struct ht_search *s, ht_u32 slot)
 }
 
 static void price_of(const struct ht_search *s, const struct ht_bid *bid,
-		     ht_u32 slot, struct ht_price *price)
+		     ht_u32 slot, enum ht_class class, struct ht_price *price)
 {
-	price->share_ns = class_share(bid, class_of(s, slot));
+	price->share_ns = class_share(bid, class);
 	price->move_ns = bid->costs.move_ns[ht_slot_distance(s->topo, bid->data,
 							     slot)];
 	price->apart_ns = 0;
@@ -695,19 +716,21 @@ static void price_of(const struct ht_search *s, const struct ht_bid *bid,
 static void consider(const struct ht_search *s, struct ht_bid *bid, ht_u32 slot)
 {
 	struct ht_price price;
+	enum ht_class class;
 	ht_u64 sum_ns;
 
 	if (slot == HT_NONE)
 		return;
-	price_of(s, bid, slot, &price);
+	class = class_of(s, slot);
+	price_of(s, bid, slot, class, &price);
 	sum_ns = ht_price_sum(&price);
-	if (!price.share_ns && sum_ns < bid->core_ns &&
-	    search_core_is_free(s, slot))
+	if (class == HT_CLASS_CORE && sum_ns < bid->core_ns)
 		bid->core_ns = sum_ns;
 	/* prev comes first, and is not left for what is no cheaper. */
 	if (bid->slot != HT_NONE && sum_ns >= bid->sum_ns)
 		return;
 	bid->slot = slot;
+	bid->class = class;
 	bid->price = price;
 	bid->sum_ns = sum_ns;
 }
@@ -717,12 +740,19 @@ static void consider_class(struct ht_search *s, struct ht_bid *bid,
 			   ht_u32 anchor, const ht_u64 *cost_ns,
 			   enum ht_class class)
 {
+	ht_u64 share_ns = class_share(bid, class);
 	ht_u32 d;
 
+	/* At distance 0 there is nothing to pay but the share. */
+	if (share_ns >= bid->sum_ns) {
+		bid->passed |= class == HT_CLASS_CORE;
+		return;
+	}
 	s->anchor = anchor;
+	s->own_seen = anchor == bid->data;
 	s->dearer = 0;
-	for (d = 0; d < HT_NR_DISTANCES; d++)
-		if (cost_ns[d] + class_share(bid, class) >= bid->sum_ns)
+	for (d = 1; d < HT_NR_DISTANCES; d++)
+		if (cost_ns[d] + share_ns >= bid->sum_ns)
 			s->dearer |= 1u << d;
 	consider(s, bid, nearest_of(s, class));
 	if (class == HT_CLASS_CORE && s->cut)
@@ -750,7 +780,7 @@ static enum ht_why why_priced(const struct ht_search *s,
 {
 	bool is_prev = bid->slot == s->prev;
 
-	if (search_core_is_free(s, bid->slot)) {
+	if (bid->class == HT_CLASS_CORE) {
 		if (is_prev)
 			return HT_WHY_PREV_CORE;
 		return is_nearer_to_waker(s, bid) ? HT_WHY_PARTNER :
@@ -764,8 +794,7 @@ static enum ht_why why_priced(const struct ht_search *s,
 		return HT_WHY_PARTNER;
 	if (!ht_slot_distance(s->topo, bid->data, bid->slot))
 		return HT_WHY_PREV_SIBLING;
-	return class_of(s, bid->slot) == HT_CLASS_LIGHT ? HT_WHY_LIGHT :
-							  HT_WHY_IDLE_THREAD;
+	return bid->class == HT_CLASS_LIGHT ? HT_WHY_LIGHT : HT_WHY_IDLE_THREAD;
 }
 
 static void open_bids(const struct ht_search *s, struct ht_bid *bid)
@@ -790,7 +819,7 @@ static bool decide_price(const struct ht_search *s, struct ht_verdict *v,
 {
 	v->price = bid->price;
 	v->core_ns = bid->core_ns;
-	return decide(s, v, bid->slot, why);
+	return decide_known(s, v, bid->slot, why, bid->class == HT_CLASS_CORE);
 }
 
 /* With nothing idle: the wait, and the move there. */
@@ -803,23 +832,27 @@ static bool price_waits(const struct ht_search *s, struct ht_bid *bid,
 	for (i = 0; i < s->req->nr_waits && i < HT_MAX_WAITS; i++) {
 		const struct ht_wait *w = &s->req->waits[i];
 		struct ht_price price;
+		ht_u32 slot;
 		ht_u64 sum_ns;
 
 		if (!may_wait_on(s, w->cpu))
 			continue;
-		price_of(s, bid, s->topo->cpu_slot[w->cpu], &price);
+		slot = s->topo->cpu_slot[w->cpu];
+		price_of(s, bid, slot, class_of(s, slot), &price);
 		price.wait_ns = w->sched_idle ? 0 : w->wait_ns;
 		sum_ns = ht_price_sum(&price);
 		if (sum_ns > bid->sum_ns ||
 		    (sum_ns == bid->sum_ns && w->cpu != s->req->prev_cpu))
 			continue;
-		bid->slot = s->topo->cpu_slot[w->cpu];
+		bid->slot = slot;
 		bid->price = price;
 		bid->sum_ns = sum_ns;
 		why = w->sched_idle ? HT_WHY_SCHED_IDLE : HT_WHY_SHORTEST_WAIT;
 	}
 	if (bid->slot == HT_NONE)
 		return false;
+	/* It is busy, so its core is not idle. */
+	bid->class = HT_CLASS_THREAD;
 	return decide_price(s, v, bid, why);
 }
 
@@ -865,8 +898,8 @@ static bool is_worth_it(struct ht_search *s, struct ht_verdict *v)
 	open_bids(s, &bid);
 	if (s->prev == HT_NONE || v->slot == s->prev)
 		return true;
-	price_of(s, &bid, s->prev, &stay);
-	price_of(s, &bid, v->slot, &bid.price);
+	price_of(s, &bid, s->prev, class_of(s, s->prev), &stay);
+	price_of(s, &bid, v->slot, class_of(s, v->slot), &bid.price);
 	v->price = bid.price;
 	v->core_ns = ht_price_sum(&bid.price);
 	if (v->core_ns < ht_price_sum(&stay))
@@ -942,6 +975,7 @@ static void begin(struct ht_search *s, const struct ht_topo *topo,
 	s->req = req;
 	s->self = HT_NONE;
 	s->dearer = 0;
+	s->own_seen = false;
 	s->cut = false;
 	*v = (struct ht_verdict){ .cpu = HT_NONE, .slot = HT_NONE,
 				  .why = HT_WHY_NONE, .core_ns = HT_NO_PRICE };
