@@ -8,7 +8,7 @@
  *   run      it runs a SCHED_HT task  >   rq lock, at idle entry and exit and
  *   wait     a SCHED_HT task waits   /    where SCHED_HT's queue changes
  *   light    what it runs loses little by a busy neighbour: written by the CPU
- *            itself at a switch
+ *            itself at switches and ticks
  *   claimed  a placement is on its way here: set by the waker, atomically for
  *            the whole core where the core was free; cleared when the thread
  *            leaves idle or enters it again, by the claimant when its task

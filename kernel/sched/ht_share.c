@@ -204,6 +204,9 @@ void __ht_sched_tick(struct rq *rq)
 	ht_share_charge(rq, curr);
 	ht_share_decide(rq);
 	ht_clock_batch(rq);
+	/* Who goes on running is less and less one who seldom runs. */
+	if (!is_idle_task(curr))
+		ht_bits_light(rq, ht_is_light(curr));
 
 	if (!rq->ht.queue.nr)
 		return;
