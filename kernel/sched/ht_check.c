@@ -463,7 +463,15 @@ static ht_u32 data_cpu(const struct ht_judge *j)
 	return j->base != HT_NONE ? j->base : j->from;
 }
 
-/* CPU of its partner, HT_NONE if it has none. */
+static ht_u32 distance_between(const struct ht_judge *j, ht_u32 from, ht_u32 to)
+{
+	struct ht_judge other = *j;
+
+	other.from = from;
+	return distance_of(&other, to);
+}
+
+/* CPU of a partner in another LLC, HT_NONE if it has none. */
 static ht_u32 partner_cpu(const struct ht_judge *j)
 {
 	ht_u32 cpu = j->req->waker_cpu;
@@ -471,15 +479,7 @@ static ht_u32 partner_cpu(const struct ht_judge *j)
 	if (!ht_has_partner(j->req) || !has_slot(j, cpu) ||
 	    domain_of(j, cpu) != domain_of(j, j->home))
 		return HT_NONE;
-	return cpu;
-}
-
-static ht_u32 distance_between(const struct ht_judge *j, ht_u32 from, ht_u32 to)
-{
-	struct ht_judge other = *j;
-
-	other.from = from;
-	return distance_of(&other, to);
+	return distance_between(j, data_cpu(j), cpu) <= 2 ? HT_NONE : cpu;
 }
 
 /* What runs beside a CPU: nothing, only what loses little, or more. */

@@ -651,7 +651,7 @@ static bool rule_wait(const struct ht_search *s, struct ht_verdict *v)
  * struct ht_bid - the cheapest candidate so far
  * @costs:    what prices are made of in this decision
  * @data:     slot where the task's data is
- * @waker:    slot of its partner, HT_NONE if it has none
+ * @waker:    slot of a partner in another LLC, HT_NONE if it has none
  * @slot:     the candidate, HT_NONE: none yet
  * @class:    its class
  * @price:    its price
@@ -797,21 +797,35 @@ static enum ht_why why_priced(const struct ht_search *s,
 	return bid->class == HT_CLASS_LIGHT ? HT_WHY_LIGHT : HT_WHY_IDLE_THREAD;
 }
 
+static ht_u32 data_slot(const struct ht_search *s)
+{
+	return s->base != HT_NONE ? s->base : s->from;
+}
+
+/* Within the LLC that the data is in it matters too little to look for. */
+static ht_u32 partner_slot(const struct ht_search *s)
+{
+	ht_u32 slot;
+
+	if (!ht_has_partner(s->req))
+		return HT_NONE;
+	slot = ht_cpu_slot(s->topo, s->req->waker_cpu);
+	if (!in_domain(s, slot) ||
+	    slot_llc(s->topo, slot) == slot_llc(s->topo, data_slot(s)))
+		return HT_NONE;
+	return slot;
+}
+
 static void open_bids(const struct ht_search *s, struct ht_bid *bid)
 {
 	*bid = (struct ht_bid){
-		.data = s->base != HT_NONE ? s->base : s->from,
-		.waker = HT_NONE,
+		.data = data_slot(s),
+		.waker = partner_slot(s),
 		.slot = HT_NONE,
 		.sum_ns = HT_NO_PRICE,
 		.core_ns = HT_NO_PRICE,
 	};
 	ht_costs_fill(&bid->costs, s->req);
-	if (!ht_has_partner(s->req))
-		return;
-	bid->waker = ht_cpu_slot(s->topo, s->req->waker_cpu);
-	if (!in_domain(s, bid->waker))
-		bid->waker = HT_NONE;
 }
 
 static bool decide_price(const struct ht_search *s, struct ht_verdict *v,
@@ -860,7 +874,7 @@ static bool price_waits(const struct ht_search *s, struct ht_bid *bid,
 static bool stays_for_free(const struct ht_search *s)
 {
 	return s->prev != HT_NONE && s->prev == s->base &&
-	       !ht_has_partner(s->req) && search_core_is_free(s, s->prev);
+	       partner_slot(s) == HT_NONE && search_core_is_free(s, s->prev);
 }
 
 /* In place of rules 1 to 5, and of rule 6 if there is a sample for it. */

@@ -444,9 +444,19 @@ static void no_prices(struct ht_request *req)
 	req->pair = 0;
 }
 
-static void fill_partner(struct ht_request *req, const struct task_struct *p)
+/* A partner within the LLC costs nothing, and need not be looked at. */
+static void fill_partner(struct ht_request *req, const struct ht_snap *snap,
+			 const struct task_struct *p, u32 prev)
 {
-	if (!is_wakeup(req) || !in_task() || p->ht.waker != current->pid)
+	u32 waker;
+
+	if (p->ht.pair < HT_PAIR_MIN || !is_wakeup(req) || !in_task() ||
+	    p->ht.waker != current->pid)
+		return;
+
+	waker = ht_snap_slot(snap, smp_processor_id());
+	if (waker == HT_NONE || snap->topo.word_llc[waker / HT_WORD_BITS] ==
+	    snap->topo.word_llc[prev / HT_WORD_BITS])
 		return;
 
 	req->waker_cpu = smp_processor_id();
@@ -479,7 +489,7 @@ void ht_warm_request(const struct ht_snap *snap, struct task_struct *p,
 	if (!req->smt || !READ_ONCE(sysctl_sched_ht_cache_hot) || prev == HT_NONE)
 		return;
 
-	fill_partner(req, p);
+	fill_partner(req, snap, p, prev);
 	/* The rules say the same, and ask for less. */
 	if (returns_for_free(snap, p, req, prev))
 		return;

@@ -694,6 +694,10 @@ static const char *check_free_core(struct world *w)
 	w->req.smt = true;
 	found = ht_policy_free_core(&w->topo, &w->state, &w->req, &v);
 	error = ht_check_free_core(&w->topo, &w->state, &w->req, found, &v);
+	/* A certain core, that one, is judged as the search for one judges it. */
+	if (found && !ht_policy_move_pays(&w->topo, &w->state, &w->req, v.slot,
+					  &v))
+		error = HT_CHECK_DEARER;
 	w->req.smt = smt;
 	if (error)
 		return SAY("free_core: CPU %d (%s): %s", (int)v.cpu,

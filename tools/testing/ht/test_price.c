@@ -200,6 +200,7 @@ static bool leaves(ht_u32 rest_us, ht_u32 core_us, const char *light,
 				   .prev = 1, .origin = 1, .run_us = rest_us,
 				   .core_us = core_us, .llc_us = 4000 };
 	enum ht_check_error error;
+	struct ht_verdict pays;
 	bool found;
 
 	CHECK(!ht_bench_machine(&bench, c.machine), "no such machine");
@@ -209,6 +210,11 @@ static bool leaves(ht_u32 rest_us, ht_u32 core_us, const char *light,
 	error = ht_check_free_core(&bench.topo, &bench.state, &bench.req, found,
 				   v);
 	CHECK(!error, "%s", ht_check_name(error));
+	CHECK(ht_policy_move_pays(&bench.topo, &bench.state, &bench.req,
+				  bench.topo.cpu_slot[2], &pays) == found &&
+	      pays.why == v->why && pays.cpu == v->cpu,
+	      "asked for that core: CPU %d (%s)", (int)pays.cpu,
+	      ht_why_name(pays.why));
 	return found;
 }
 
@@ -231,6 +237,15 @@ static void test_unshare(void)
 	test_begin("unshare: beside nice 19 it has to go on twice as long");
 	CHECK(!leaves(90, 200, "0", &v) && leaves(90, 200, NULL, &v) &&
 	      leaves(110, 200, "0", &v), "%s", ht_why_name(v.why));
+	test_begin("unshare: nothing to weigh without prices, or a place");
+	bench.req.priced = false;
+	bench.req.run_ns = 0;
+	CHECK(ht_policy_move_pays(&bench.topo, &bench.state, &bench.req, 2, &v),
+	      "prices off");
+	bench.req.priced = true;
+	ht_bench_allow(&bench, "");
+	CHECK(ht_policy_move_pays(&bench.topo, &bench.state, &bench.req, 2, &v),
+	      "no CPU allowed");
 }
 
 void test_price(void)
