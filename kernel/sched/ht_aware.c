@@ -192,9 +192,13 @@ static int balance_ht(struct rq *rq, struct task_struct *prev,
 	    sched_rt_runnable(rq))
 		return 1;
 
+	if (rq->ht.queue.nr > ht_curr_leaves(rq) && !ht_share_is_low_turn(rq))
+		return 1;
+
 	/* If it is their turn the lower classes balance for themselves. */
-	return rq->ht.queue.nr > ht_curr_leaves(rq) &&
-		!ht_share_is_low_turn(rq);
+	ht_balance_ext(rq, prev, rf);
+
+	return 0;
 }
 
 static struct task_struct *pick_task_ht(struct rq *rq)

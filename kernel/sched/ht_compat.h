@@ -23,6 +23,20 @@ static inline unsigned int ht_nr_ext(const struct rq *rq)
 	return 0;
 }
 
+/*
+ * While not all tasks are sched_ext's (it is being disabled, or took over some
+ * only), fair balances before it, says yes where ext tasks wait, and would end
+ * the pass before theirs: they would not be picked, and the CPU idle for ever.
+ */
+static inline void ht_balance_ext(struct rq *rq, struct task_struct *prev,
+				  struct rq_flags *rf)
+{
+#ifdef CONFIG_SCHED_CLASS_EXT
+	if (scx_enabled() && !scx_switched_all())
+		ext_sched_class.balance(rq, prev, rf);
+#endif
+}
+
 /* Without SMT a CPU is a core. */
 static inline const struct cpumask *ht_smt_mask(int cpu)
 {
