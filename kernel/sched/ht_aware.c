@@ -28,6 +28,7 @@
  *   task_change_group	the default keeps p->se.cfs_rq valid
  */
 #include "ht_internal.h"
+#include "ht_price.h"
 
 #include "pelt.h"
 
@@ -162,6 +163,23 @@ static void yield_task_ht(struct rq *rq)
 	rq_clock_skip_update(rq);
 }
 
+/*
+ * A waker that is about to sleep hands over at once: the switch comes anyway,
+ * and when the waker gets on, what it would have slept for may be there. WF_SYNC
+ * alone promises too much: a sender that fills many pipes is told to sleep at
+ * each message and goes on. Who is always woken by the same task is believed,
+ * and a pinned task, whose wakers are not counted.
+ */
+static bool hands_over(struct rq *rq, struct task_struct *p, int flags)
+{
+	if (!(flags & WF_SYNC) || current != ht_curr(rq))
+		return false;
+	if (p->nr_cpus_allowed > 1 && p->ht.pair < HT_PAIR_MIN)
+		return false;
+
+	return ht_queue_hand_over(&rq->ht.queue, &p->ht, ht_slice_ns(p));
+}
+
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 {
 	struct ht_queue *q = &rq->ht.queue;
@@ -170,15 +188,7 @@ static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 		return;
 
 	update_curr_ht(rq);
-	/*
-	 * A waker that is about to sleep hands over at once: the switch comes
-	 * anyway, and when the waker gets on, what it would have slept for may
-	 * be there.
-	 */
-	if ((flags & WF_SYNC) && current == ht_curr(rq) &&
-	    ht_queue_hand_over(q, &p->ht, ht_slice_ns(p)))
-		resched_curr(rq);
-	else if (ht_queue_pick(q, false) != q->curr)
+	if (hands_over(rq, p, flags) || ht_queue_pick(q, false) != q->curr)
 		resched_curr(rq);
 }
 
