@@ -43,6 +43,8 @@ load()
 
 echo 4096 >"$tracing/buffer_size_kb"
 echo >"$tracing/trace"
+# Who recorded before may have switched it off.
+echo 1 >"$tracing/tracing_on"
 echo 1 >"$event"
 load
 echo 0 >"$event"
