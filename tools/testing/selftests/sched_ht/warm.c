@@ -179,8 +179,11 @@ TEST(stays_then_moves, "a task stays beside a busy thread while warm, not when c
 	int index;
 
 	setup(2);
-	/* A run of 2 ms loses 1.6 ms; the move costs 1.25 ms to 10 ms. */
-	set_knob("refill_core_us", 10000);
+	/*
+	 * A run of 2 ms loses 1.6 ms, or half of that while the busy thread
+	 * passes for light, as it slept long; the move costs 0.6 ms to 5 ms.
+	 */
+	set_knob("refill_core_us", 5000);
 	set_knob("fill_core_us", FILL_US);
 	index = ht_sleeper("ht-T", SCHED_HT, 0, HT_CPU(second));
 	for (unsigned int i = 0; i < rounds && !ht_failed(); i++) {
