@@ -107,11 +107,12 @@ static double local_now(void)
  */
 double smtvm_clock_now(uint64_t *insns)
 {
-	const struct smtvm_count *c = g->count[slice.cpu < 0 ? 0 : slice.cpu];
+	const struct smtvm_count *c;
 
 	*insns = 0;
 	if (slice.cpu < 0)
 		return g->model.now_ns;
+	c = g->count[slice.cpu];
 	*insns = c->kernel_insns - slice.count.kernel_insns +
 		 c->user_insns - slice.count.user_insns;
 	return smtvm_time_after(&g->model, slice.cpu, (double)(*insns + extra()));
@@ -128,14 +129,6 @@ static int64_t show(int64_t now_ns)
 	return now_ns;
 }
 
-/* The vCPU that QEMU is preparing to run, if it is another than the slice's. */
-static int prepared(void)
-{
-	int cpu = index_of(current_cpu);
-
-	return cpu != slice.cpu ? cpu : -1;
-}
-
 static int64_t get_clock(void)
 {
 	int64_t now;
@@ -143,7 +136,8 @@ static int64_t get_clock(void)
 	if (!current_cpu)
 		return atomic_load(&published_ns);
 	pthread_mutex_lock(&g->lock);
-	if (slice.cpu >= 0 && prepared() >= 0)
+	/* QEMU prepares another vCPU's slice. */
+	if (slice.cpu >= 0 && g->cpus[slice.cpu] != current_cpu)
 		end_slice();
 	if (slice.cpu >= 0)
 		now = show(llrint(local_now()));
@@ -185,9 +179,8 @@ static int64_t slice_length(int64_t left_ns)
 		/* 0 would have QEMU run its timers; an idle vCPU executes nothing. */
 		if (g->model.cpus[cpu].busy)
 			insns = insns_for(cpu, (double)(atomic_load(&published_ns) + left_ns));
-		begin_slice(cpu);
-		if (!insns)
-			slice.cpu = -1;
+		if (insns)
+			begin_slice(cpu);
 	}
 	pthread_mutex_unlock(&g->lock);
 	return insns;
