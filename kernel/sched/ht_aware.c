@@ -23,12 +23,10 @@
  *   rq_online/offline	the snapshot follows the domains, and a dying CPU goes
  *			on picking until balance_push() has emptied it
  *   find_lock_rq	for push_cpu_stop(), which moves real-time tasks only
- *   migrate_task_rq	the entity keeps its lag, not its vruntime
  *   reweight_task	weights change while the task is dequeued
  *   task_change_group	the default keeps p->se.cfs_rq valid
  */
 #include "ht_internal.h"
-#include "ht_price.h"
 
 #include "pelt.h"
 
@@ -346,18 +344,56 @@ static unsigned int get_rr_interval_ht(struct rq *rq, struct task_struct *p)
 	return NS_TO_JIFFIES(ht_slice_ns(p));
 }
 
+/* One of those that a CPU is shared between by turns. */
+static bool is_shared_class(const struct task_struct *p)
+{
+	/* A task that the fair server picks for has the server's priority. */
+	return task_on_ht(p) || (ht_is_low(p) && !p->dl_server);
+}
+
+/**
+ * ht_prio_by_wait() - core scheduling: is ht_prio_less() to compare two tasks?
+ * @a: task
+ * @b: another, maybe of another CPU of the core
+ *
+ * Each CPU of a core shares itself between SCHED_HT and the classes below, and
+ * offers whom it would run now. Were one class above the other between the CPUs,
+ * who has the turn on one of them would never get it.
+ */
+bool ht_prio_by_wait(const struct task_struct *a, const struct task_struct *b)
+{
+	return (task_on_ht(a) || task_on_ht(b)) && is_shared_class(a) &&
+		is_shared_class(b);
+}
+
+/* Since when a task has not run, by its CPU's clock. */
+static s64 waited_ns(const struct task_struct *p)
+{
+	/* Moved since it ran: clocks of two CPUs differ by what interrupts took. */
+	if (!p->se.exec_start)
+		return S64_MAX;
+
+	return task_rq(p)->clock_task - p->se.exec_start;
+}
+
 /**
  * ht_prio_less() - core scheduling: has @a less of a claim to run than @b?
- * @a: task of SCHED_HT
+ * @a: task
  * @b: another, maybe of another CPU of the core
  *
  * Their queues chose them; between two queues neither virtual times nor lags
  * can be compared, and a lag does not grow while its CPU is forced idle. How
- * long ago they ran does grow by waiting, and a core's CPUs share their clock.
+ * long a task waits does grow.
  */
 bool ht_prio_less(const struct task_struct *a, const struct task_struct *b)
 {
-	return (s64)(a->se.exec_start - b->se.exec_start) > 0;
+	return waited_ns(a) < waited_ns(b);
+}
+
+/* The clock that it is in is another CPU's from now on. */
+static void migrate_task_rq_ht(struct task_struct *p, int new_cpu)
+{
+	p->se.exec_start = 0;
 }
 
 DEFINE_SCHED_CLASS(ht) = {
@@ -373,6 +409,7 @@ DEFINE_SCHED_CLASS(ht) = {
 	.set_next_task		= set_next_task_ht,
 
 	.select_task_rq		= select_task_rq_ht,
+	.migrate_task_rq	= migrate_task_rq_ht,
 	.set_cpus_allowed	= set_cpus_allowed_common,
 
 	.task_tick		= task_tick_ht,

@@ -44,6 +44,7 @@ void ht_user_put(int ref);
 int ht_check_setscheduler(struct task_struct *p, int policy, int ref);
 void ht_set_policy(struct task_struct *p, int policy);
 bool ht_user_may(struct task_struct *p, int policy);
+bool ht_prio_by_wait(const struct task_struct *a, const struct task_struct *b);
 bool ht_prio_less(const struct task_struct *a, const struct task_struct *b);
 u64 ht_slice_ns(const struct task_struct *p);
 void ht_show_task(struct task_struct *p, struct seq_file *m);
@@ -234,6 +235,12 @@ static inline void ht_set_policy(struct task_struct *p, int policy) { }
 static inline bool ht_user_may(struct task_struct *p, int policy)
 {
 	return true;
+}
+
+static inline bool ht_prio_by_wait(const struct task_struct *a,
+				   const struct task_struct *b)
+{
+	return false;
 }
 
 static inline bool ht_prio_less(const struct task_struct *a,

@@ -31,6 +31,7 @@
 #include "ht_compat.h"
 #include "ht_policy.h"
 #include "ht_layout.h"
+#include "ht_price.h"
 
 /* Levels of struct ht_warmth, which the rest of the kernel sees. */
 static_assert(HT_LEVELS == HT_NR_LEVELS);
@@ -256,6 +257,7 @@ void ht_share_update(struct rq *rq);
 void ht_share_decide(struct rq *rq);
 void ht_share_yield(struct rq *rq);
 bool ht_share_is_low_turn(struct rq *rq);
+bool ht_is_low(const struct task_struct *p);
 unsigned int ht_nr_low(struct rq *rq);
 unsigned long ht_low_weight(struct rq *rq);
 

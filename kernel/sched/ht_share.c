@@ -59,7 +59,11 @@ static s64 share_of(u64 delta, unsigned long part, unsigned long other)
 	return div64_u64(delta * part, part + other);
 }
 
-static bool is_low(const struct task_struct *p)
+/**
+ * ht_is_low() - is a task of the low side?
+ * @p: task
+ */
+bool ht_is_low(const struct task_struct *p)
 {
 #ifdef CONFIG_SCHED_CLASS_EXT
 	if (p->sched_class == &ext_sched_class)
@@ -74,7 +78,7 @@ static void charge_contended(struct rq *rq, struct task_struct *ran, u64 delta)
 
 	if (task_on_ht(ran))
 		rq->ht.share.lag_ns -= share_of(delta, low, ht);
-	else if (is_low(ran))
+	else if (ht_is_low(ran))
 		rq->ht.share.lag_ns += share_of(delta, ht, low);
 }
 
@@ -83,7 +87,7 @@ static void charge_alone(struct ht_share *share, struct task_struct *ran,
 {
 	if (task_on_ht(ran) && share->lag_ns > 0)
 		share->lag_ns = max(share->lag_ns - delta, 0LL);
-	else if (is_low(ran) && share->lag_ns < 0)
+	else if (ht_is_low(ran) && share->lag_ns < 0)
 		share->lag_ns = min(share->lag_ns + delta, 0LL);
 }
 
@@ -218,7 +222,7 @@ void __ht_sched_tick(struct rq *rq)
 	}
 
 	if (task_on_ht(curr) ? ht_share_is_low_turn(rq) :
-	    !rq->ht.share.low_turn && is_low(curr))
+	    !rq->ht.share.low_turn && ht_is_low(curr))
 		resched_curr(rq);
 
 	ht_push_waiting(rq);
@@ -229,7 +233,7 @@ void __ht_wakeup_low(struct rq *rq, struct task_struct *p)
 {
 	struct task_struct *curr = ht_curr(rq);
 
-	if (!task_on_ht(curr) || !is_low(p))
+	if (!task_on_ht(curr) || !ht_is_low(p))
 		return;
 
 	ht_share_charge(rq, curr);
