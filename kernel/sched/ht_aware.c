@@ -93,7 +93,7 @@ static void update_curr_ht(struct rq *rq)
 		resched_curr(rq);
 }
 
-/* What a task owes is forgiven by the time it slept: the others ran then. */
+/* A task slept: what it owes is forgiven, and its sleep counts in the average. */
 static void note_wakeup(struct rq *rq, struct task_struct *p)
 {
 	struct sched_ht_entity *se = &p->ht;
@@ -101,8 +101,7 @@ static void note_wakeup(struct rq *rq, struct task_struct *p)
 
 	if (!se->sleep_stamp_ns || slept_ns < 0)
 		slept_ns = 0;
-	if (se->vlag < 0)
-		se->vlag = min(se->vlag + slept_ns, 0LL);
+	ht_queue_forgive(&rq->ht.queue, se, slept_ns);
 	se->sleep_stamp_ns = 0;
 	ht_warm_wake(p, slept_ns);
 }
@@ -180,13 +179,15 @@ static bool hands_over(struct rq *rq, struct task_struct *p, int flags)
 
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)
 {
-	struct ht_queue *q = &rq->ht.queue;
+	struct task_struct *curr = ht_curr(rq);
 
-	if (test_tsk_need_resched(ht_curr(rq)))
+	if (test_tsk_need_resched(curr))
 		return;
 
 	update_curr_ht(rq);
-	if (hands_over(rq, p, flags) || ht_queue_pick(q, false) != q->curr)
+	if (hands_over(rq, p, flags) ||
+	    ht_queue_preempts(&rq->ht.queue, &p->ht,
+			      ht_slice_ns(p) < ht_slice_ns(curr)))
 		resched_curr(rq);
 }
 

@@ -238,6 +238,8 @@ static inline bool ht_curr_leaves(const struct rq *rq)
 
 /* ht_queue.c */
 void ht_queue_init(struct ht_queue *q);
+void ht_queue_forgive(const struct ht_queue *q, struct sched_ht_entity *se,
+		      u64 slept_ns);
 void ht_queue_add(struct ht_queue *q, struct sched_ht_entity *se,
 		  unsigned long weight, u64 slice_ns, bool fresh);
 void ht_queue_del(struct ht_queue *q, struct sched_ht_entity *se,
@@ -248,6 +250,8 @@ bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns);
 void ht_queue_yield(struct ht_queue *q, u64 slice_ns);
 bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
 			u64 slice_ns);
+bool ht_queue_preempts(struct ht_queue *q, struct sched_ht_entity *se,
+		       bool shorter);
 struct sched_ht_entity *ht_queue_pick(struct ht_queue *q, bool skip_curr);
 s64 ht_queue_lag(const struct ht_queue *q, const struct sched_ht_entity *se);
 

@@ -12,8 +12,8 @@
  *   deadline = v + slice / w, moved on whenever the entity reaches it
  *
  * The eligible entity with the earliest deadline runs. Lag is kept over sleep
- * and migration, within two slices; what an entity owes is forgiven by the time
- * it slept, since the others ran meanwhile.
+ * and migration, within two slices; what an entity owes is forgiven while it
+ * sleeps, since the others run meanwhile.
  *
  * Nothing here knows of run queues, clocks or tasks: the caller holds the rq
  * lock, and passes real time in. All costs are O(log n) in the entities queued.
@@ -186,6 +186,28 @@ static void reweight(struct sched_ht_entity *se, unsigned long weight)
 }
 
 /**
+ * ht_queue_forgive() - an entity that owes service slept
+ * @q: queue that it is about to join
+ * @se: entity
+ * @slept_ns: for so long
+ *
+ * The others were served meanwhile: each by as much as V moved, which goes the
+ * slower the more there are. That queue and its weight then are not known any
+ * more, it may have been another: this one's as it is now stand for them.
+ */
+void ht_queue_forgive(const struct ht_queue *q, struct sched_ht_entity *se,
+		      u64 slept_ns)
+{
+	if (se->vlag >= 0)
+		return;
+
+	/* Nobody owes more than fractions of a second. */
+	slept_ns = min_t(u64, slept_ns, 100ULL * NSEC_PER_SEC);
+	se->vlag = min(se->vlag +
+		       (s64)to_virtual(slept_ns, max(q->weight, 1UL)), 0LL);
+}
+
+/**
  * ht_queue_add() - queue an entity
  * @q: queue
  * @se: entity that is in no queue
@@ -343,6 +365,25 @@ bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
 
 	q->next = se;
 	return true;
+}
+
+/**
+ * ht_queue_preempts() - does an entity that was just queued run at once?
+ * @q: queue with a running entity, which has been charged
+ * @se: the entity
+ * @shorter: its requests are shorter than those of the running one
+ *
+ * As the fair class has it (RUN_TO_PARITY, PREEMPT_SHORT): who runs goes on as
+ * long as it is owed service, or its request would be cut up by each wakeup.
+ * Somebody else who is to run before @se had his chance before.
+ */
+bool ht_queue_preempts(struct ht_queue *q, struct sched_ht_entity *se,
+		       bool shorter)
+{
+	if (!shorter && q->curr->on_rq && vtime_eligible(q, q->curr->vruntime))
+		return false;
+
+	return ht_queue_pick(q, false) == se;
 }
 
 /**
