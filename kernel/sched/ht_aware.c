@@ -171,7 +171,7 @@ static bool hands_over(struct rq *rq, struct task_struct *p, int flags)
 {
 	if (!(flags & WF_SYNC) || current != ht_curr(rq))
 		return false;
-	if (p->nr_cpus_allowed > 1 && p->ht.pair < HT_PAIR_MIN)
+	if (p->nr_cpus_allowed > 1 && !ht_pair_is_steady(p))
 		return false;
 
 	return ht_queue_hand_over(&rq->ht.queue, &p->ht, ht_slice_ns(p));
@@ -287,7 +287,7 @@ static int select_task_rq_ht(struct task_struct *p, int cpu, int flags)
 		return ht_place(p, cpu, cpu, HT_KIND_EXEC);
 	if (flags & WF_FORK)
 		return ht_place(p, cpu, this_cpu, HT_KIND_FORK);
-	ht_warm_note_waker(p);
+	ht_pair_note_waker(p);
 	if ((flags & WF_SYNC) && !(current->flags & PF_EXITING))
 		return ht_place(p, cpu, this_cpu, HT_KIND_SYNC);
 

@@ -43,10 +43,16 @@
  */
 #include "ht_internal.h"
 
+#include <linux/sched/clock.h>
+
 #include <trace/events/sched_ht.h>
 
-/* A task is un-shared at most once in so many ticks. */
-#define HT_UNSHARE_TICKS	DIV_ROUND_UP(2 * HZ, 1000)
+/*
+ * A task is un-shared at most once in so long: a move costs some us and what
+ * has to be loaded again, and a short round of work does not have to end shared
+ * because the one before it did not.
+ */
+#define HT_UNSHARE_NS		(500 * NSEC_PER_USEC)
 /* Ticks between two looks at queue imbalance. */
 #define HT_ROVER_TICKS		DIV_ROUND_UP(16 * HZ, 1000)
 /* Run queues and tasks looked at in one go. */
@@ -123,7 +129,7 @@ static void push_callback(struct rq *rq)
 	rq->ht.push_task = NULL;
 	p->ht.push_cpu = -1;
 	/* A push that is lost counts as well, or it might be tried in a loop. */
-	p->ht.unshare_tick = jiffies;
+	p->ht.unshare_ns = local_clock();
 
 	if (dst_cpu >= 0 && push_to(rq, p, dst_cpu)) {
 		ht_count(UNSHARE_DONE);
@@ -171,7 +177,7 @@ static bool flag(struct ht_snap *snap, struct rq *rq, struct task_struct *p,
 
 static bool rate_limited(struct task_struct *p)
 {
-	if (time_after_eq(jiffies, p->ht.unshare_tick + HT_UNSHARE_TICKS))
+	if (local_clock() - p->ht.unshare_ns >= HT_UNSHARE_NS)
 		return false;
 
 	ht_count(UNSHARE_RATE_LIMITED);
@@ -601,18 +607,6 @@ static void push_waiting(struct rq *rq)
 	put_task_struct(p);
 }
 
-static bool some_thread_is_idle(struct ht_snap *snap)
-{
-	u32 word;
-
-	for (word = 0; word < snap->topo.nr_words; word++) {
-		if (READ_ONCE(snap->word[word].idle) & snap->topo.present[word])
-			return true;
-	}
-
-	return false;
-}
-
 /**
  * ht_push_waiting() - at a tick: can a waiting task run elsewhere?
  * @rq: run queue, its lock held
@@ -627,7 +621,7 @@ void ht_push_waiting(struct rq *rq)
 	ht_bits_update(rq);
 	if (!snap || ht_nr_waiting(rq) <= rq->ht.nr_pinned)
 		return;
-	if (!some_thread_is_idle(snap) &&
+	if (!ht_any_idle(snap, cpu_of(rq)) &&
 	    time_before(jiffies, rq->ht.rover_tick))
 		return;
 

@@ -39,7 +39,7 @@ static unsigned int slice_us_max = 100000;
 static unsigned int refill_core_us_max = 10000;
 static unsigned int refill_far_us_max = 100000;
 static unsigned int fill_us_max = 1000000;
-static unsigned int pair_ns_max = 1000000;
+static unsigned int wakeup_ns_max = 1000000;
 
 #define HT_KNOB(name, least, most, handler)				\
 	{								\
@@ -68,7 +68,8 @@ static struct ctl_table ht_sysctls[] = {
 	HT_NUMBER(refill_node_us, SYSCTL_ZERO, &refill_far_us_max),
 	HT_NUMBER(fill_core_us, &us_min, &fill_us_max),
 	HT_NUMBER(fill_llc_us, &us_min, &fill_us_max),
-	HT_NUMBER(pair_ns, SYSCTL_ZERO, &pair_ns_max),
+	HT_NUMBER(pair_ns, SYSCTL_ZERO, &wakeup_ns_max),
+	HT_NUMBER(wake_ns, SYSCTL_ZERO, &wakeup_ns_max),
 };
 
 static int __init ht_sysctl_init(void)
@@ -106,6 +107,7 @@ void ht_show_task(struct task_struct *p, struct seq_file *m)
 	show("warm_node_ns", "u", resid_ns[HT_LEVEL_NODE]);
 	show("waker", "d", p->ht.waker);
 	show("pair", "u", p->ht.pair);
+	show("tail_avg_ns", "u", p->ht.tail_avg_ns);
 	show("nr_unshared", "u", p->ht.nr_unshared);
 	show("nr_pulled", "u", p->ht.nr_pulled);
 	show("last_why", "s", ht_why_name(p->ht.last_why));

@@ -283,6 +283,26 @@ void ht_claim_settle(struct task_struct *p, int cpu)
 }
 
 /**
+ * ht_any_idle() - is any thread idle, of whatever LLC?
+ * @snap: snapshot, read under RCU
+ * @cpu: CPU whose neighbours are asked first
+ */
+bool ht_any_idle(const struct ht_snap *snap, int cpu)
+{
+	u32 nr = snap->topo.nr_words, slot = ht_cpu_slot(&snap->topo, cpu), i;
+	u32 first = slot == HT_NONE ? 0 : slot / HT_WORD_BITS;
+
+	for (i = 0; i < nr; i++) {
+		u32 word = first + i < nr ? first + i : first + i - nr;
+
+		if (READ_ONCE(snap->word[word].idle) & snap->topo.present[word])
+			return true;
+	}
+
+	return false;
+}
+
+/**
  * ht_beside_busy() - is another thread of a CPU's core busy?
  * @snap: snapshot, read under RCU
  * @cpu: CPU that runs the caller's task

@@ -85,6 +85,7 @@ extern unsigned int sysctl_sched_ht_refill_node_us;
 extern unsigned int sysctl_sched_ht_fill_core_us;
 extern unsigned int sysctl_sched_ht_fill_llc_us;
 extern unsigned int sysctl_sched_ht_pair_ns;
+extern unsigned int sysctl_sched_ht_wake_ns;
 
 /* Slice of a task that asks for none of its own. */
 static inline u64 ht_default_slice_ns(void)
@@ -273,6 +274,7 @@ bool ht_claim(struct ht_snap *snap, u32 slot, bool whole_core);
 u64 ht_live_claims(const struct ht_snap *snap, u32 word, u64 mask);
 void ht_unclaim_cpu(int cpu);
 void ht_claim_settle(struct task_struct *p, int cpu);
+bool ht_any_idle(const struct ht_snap *snap, int cpu);
 bool ht_beside_busy(struct ht_snap *snap, int cpu);
 struct ht_state ht_snap_state(const struct ht_snap *snap);
 
@@ -298,12 +300,25 @@ void ht_warm_sleep(struct task_struct *p);
 void ht_warm_wake(struct task_struct *p, u64 slept_ns);
 void ht_warm_fork(struct task_struct *p);
 void ht_warm_reset(struct task_struct *p);
-void ht_warm_note_waker(struct task_struct *p);
+u64 ht_exec_ns(const struct task_struct *p, int cpu);
 bool ht_is_light(const struct task_struct *p);
 void ht_warm_request(const struct ht_snap *snap, struct task_struct *p,
 		     struct ht_request *req);
 u64 ht_warm_move_ns(const struct ht_snap *snap, struct task_struct *p,
 		    int src_cpu, int dst_cpu);
+
+/* ht_pair.c */
+void ht_pair_reset(struct task_struct *p);
+void ht_pair_note_waker(struct task_struct *p);
+bool ht_pair_wakes(const struct task_struct *waker, const struct task_struct *p);
+void ht_pair_sleep(struct task_struct *p);
+bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu);
+
+/* Is it always the same task that wakes this one? */
+static inline bool ht_pair_is_steady(const struct task_struct *p)
+{
+	return READ_ONCE(p->ht.pair) >= HT_PAIR_MIN;
+}
 
 /* ht_balance.c */
 void ht_balance(struct rq *rq, struct rq_flags *rf);

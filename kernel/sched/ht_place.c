@@ -6,7 +6,8 @@
  * The decision is ht_policy_select(), which sees a request and the words of the
  * snapshot. What it says is a hint: the CPU is claimed and looked at again
  * before the answer counts. A claim lost to somebody else is asked again, a few
- * times, with the winner's claim in sight.
+ * times, with the winner's claim in sight. Ahead of all that is a pair that takes
+ * turns on one CPU (ht_pair.c).
  *
  * Callers hold p->pi_lock or the rq lock of the task, so its affinity is
  * stable; the snapshot is read under RCU.
@@ -153,9 +154,9 @@ int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
 	return nr;
 }
 
-static void fill_request(struct ht_request *req, struct ht_snap *snap,
-			 struct task_struct *p, int prev_cpu, int origin_cpu,
-			 enum ht_kind kind)
+/* What is asked. It has no prices yet; requests are recorded, so all is set. */
+static void fill_question(struct ht_request *req, struct task_struct *p,
+			  int prev_cpu, int origin_cpu, enum ht_kind kind)
 {
 	req->kind = kind;
 	req->prev_cpu = prev_cpu;
@@ -168,6 +169,19 @@ static void fill_request(struct ht_request *req, struct ht_snap *snap,
 	req->allowed = (const u64 *)cpumask_bits(p->cpus_ptr);
 	req->nr_allowed = p->nr_cpus_allowed;
 	req->nr_waits = 0;
+	req->priced = false;
+	req->prices = (struct ht_prices){ };
+	req->run_ns = 0;
+	memset(req->resid_ns, 0, sizeof(req->resid_ns));
+	req->waker_cpu = HT_NONE;
+	req->pair = 0;
+}
+
+static void fill_request(struct ht_request *req, struct ht_snap *snap,
+			 struct task_struct *p, int prev_cpu, int origin_cpu,
+			 enum ht_kind kind)
+{
+	fill_question(req, p, prev_cpu, origin_cpu, kind);
 	ht_warm_request(snap, p, req);
 }
 
@@ -211,17 +225,26 @@ static bool apply(struct ht_snap *snap, struct task_struct *p,
 	return true;
 }
 
+static void add_waits(struct ht_snap *snap, struct task_struct *p,
+		      struct ht_request *req, int cpu)
+{
+	req->nr_waits = ht_find_waits(snap, p, cpu, req->prev_cpu, req->waits);
+}
+
 static int decide(struct ht_snap *snap, struct task_struct *p,
 		  struct ht_request *req, struct ht_verdict *verdict)
 {
 	int tries;
 
+	/* With nothing idle there is no need to hear that first. */
+	if (!ht_any_idle(snap, req->prev_cpu))
+		add_waits(snap, p, req,
+			  task_allowed_on_cpu(p, req->origin_cpu) ?
+			  req->origin_cpu : req->prev_cpu);
 	for (tries = 0; tries < HT_MAX_TRIES; tries++) {
 		ht_select(snap, p, req, verdict);
 		if (verdict->why == HT_WHY_SHORTEST_WAIT && !req->nr_waits) {
-			req->nr_waits = ht_find_waits(snap, p, verdict->cpu,
-						      req->prev_cpu,
-						      req->waits);
+			add_waits(snap, p, req, verdict->cpu);
 			ht_select(snap, p, req, verdict);
 		}
 		if (apply(snap, p, req, verdict))
@@ -229,6 +252,17 @@ static int decide(struct ht_snap *snap, struct task_struct *p,
 	}
 
 	return tries;
+}
+
+/* Behind its waker, which is about to sleep. Nothing is claimed: it is busy. */
+static void follow(struct ht_snap *snap, struct ht_verdict *verdict)
+{
+	*verdict = (struct ht_verdict){
+		.cpu		= smp_processor_id(),
+		.slot		= ht_snap_slot(snap, smp_processor_id()),
+		.why		= HT_WHY_FOLLOW,
+		.core_ns	= HT_NO_PRICE,
+	};
 }
 
 static void account(struct ht_snap *snap, struct task_struct *p,
@@ -263,15 +297,20 @@ int ht_place(struct task_struct *p, int prev_cpu, int origin_cpu,
 	struct ht_verdict verdict;
 	struct ht_request req;
 	struct ht_snap *snap;
-	int tries;
+	int tries = 0;
 
 	guard(rcu)();
 	snap = rcu_dereference(ht_snap_read);
 	if (!snap)
 		return prev_cpu;
 
-	fill_request(&req, snap, p, prev_cpu, origin_cpu, kind);
-	tries = decide(snap, p, &req, &verdict);
+	fill_question(&req, p, prev_cpu, origin_cpu, kind);
+	if (kind == HT_KIND_SYNC && ht_pair_follows(snap, p, prev_cpu)) {
+		follow(snap, &verdict);
+	} else {
+		ht_warm_request(snap, p, &req);
+		tries = decide(snap, p, &req, &verdict);
+	}
 	account(snap, p, &req, &verdict, tries);
 
 	return verdict.cpu == HT_NONE ? prev_cpu : verdict.cpu;

@@ -846,14 +846,15 @@ static bool price_waits(const struct ht_search *s, struct ht_bid *bid,
 	for (i = 0; i < s->req->nr_waits && i < HT_MAX_WAITS; i++) {
 		const struct ht_wait *w = &s->req->waits[i];
 		struct ht_price price;
-		ht_u32 slot;
+		ht_u64 wait_ns = w->sched_idle ? 0 : w->wait_ns;
 		ht_u64 sum_ns;
+		ht_u32 slot;
 
-		if (!may_wait_on(s, w->cpu))
+		if (wait_ns > bid->sum_ns || !may_wait_on(s, w->cpu))
 			continue;
 		slot = s->topo->cpu_slot[w->cpu];
 		price_of(s, bid, slot, class_of(s, slot), &price);
-		price.wait_ns = w->sched_idle ? 0 : w->wait_ns;
+		price.wait_ns = wait_ns;
 		sum_ns = ht_price_sum(&price);
 		if (sum_ns > bid->sum_ns ||
 		    (sum_ns == bid->sum_ns && w->cpu != s->req->prev_cpu))
@@ -877,6 +878,34 @@ static bool stays_for_free(const struct ht_search *s)
 	       partner_slot(s) == HT_NONE && search_core_is_free(s, s->prev);
 }
 
+static bool llc_has_idle(const struct ht_search *s, const struct ht_llc *llc)
+{
+	ht_u32 word;
+
+	for (word = llc->first_word; word < llc->first_word + llc->nr_words;
+	     word++)
+		if (search_threads(s, word))
+			return true;
+	return false;
+}
+
+/* Is there anything to find? The nearest LLC is asked first. */
+static bool any_idle(const struct ht_search *s, ht_u32 slot)
+{
+	const struct ht_topo *topo = s->topo;
+	const ht_u32 *order = topo->llc_order +
+		(ht_u64)topo->word_llc[HT_WORD(slot)] * topo->nr_llcs;
+	ht_u32 i;
+
+	for (i = 0; i < topo->nr_llcs; i++) {
+		const struct ht_llc *llc = &topo->llc[order[i]];
+
+		if (llc->domain == s->domain && llc_has_idle(s, llc))
+			return true;
+	}
+	return false;
+}
+
 /* In place of rules 1 to 5, and of rule 6 if there is a sample for it. */
 static bool rule_price(struct ht_search *s, struct ht_verdict *v)
 {
@@ -888,6 +917,8 @@ static bool rule_price(struct ht_search *s, struct ht_verdict *v)
 		return decide(s, v, s->prev, HT_WHY_PREV_CORE);
 	}
 	open_bids(s, &bid);
+	if (!any_idle(s, bid.data))
+		return price_waits(s, &bid, v);
 	if (thread_is_usable(s, s->prev))
 		consider(s, &bid, s->prev);
 	if (bid.data != s->prev && thread_is_usable(s, bid.data))
@@ -1101,6 +1132,7 @@ static const char * const ht_why_names[HT_NR_WHYS] = {
 	[HT_WHY_WARM]		= "warm",
 	[HT_WHY_LIGHT]		= "light",
 	[HT_WHY_PARTNER]	= "partner",
+	[HT_WHY_FOLLOW]		= "follow",
 };
 
 static const char * const ht_kind_names[HT_NR_KINDS] = {

@@ -139,3 +139,17 @@ ht_u64 ht_expected_rest(ht_u32 run_avg_ns, ht_u64 ran_ns)
 		ran_ns = HT_AVG_MAX_NS;
 	return rest > ran_ns ? rest : ran_ns;
 }
+
+/**
+ * ht_follow_pays() - is a pair that takes turns better off on one CPU?
+ * @waker_tail_ns: what the waker runs from waking the other to its sleep
+ * @wakee_tail_ns: the same of the other, when it is its turn to wake
+ * @wake_ns:       what it takes to wake an idle CPU; 0: never
+ *
+ * A round has two wakeups and both tails. Both ask with the same numbers, so
+ * they come to the same answer.
+ */
+bool ht_follow_pays(ht_u64 waker_tail_ns, ht_u64 wakee_tail_ns, ht_u64 wake_ns)
+{
+	return waker_tail_ns + wakee_tail_ns < 2 * wake_ns;
+}

@@ -20,6 +20,7 @@
 #define HT_FILL_CORE_US		200
 #define HT_FILL_LLC_US		2000	/* for each core of the LLC */
 #define HT_PAIR_NS		2000
+#define HT_WAKE_NS		5000
 /* Memory moves to a node as it is touched there. */
 #define HT_FILL_NODE_US		20000
 
@@ -52,6 +53,7 @@ ht_u64 ht_price_sum(const struct ht_price *price);
 ht_u32 ht_resid_next(ht_u32 resid_ns, ht_u64 evicted_ns, ht_u64 ran_ns,
 		     ht_u32 fill_ns);
 ht_u32 ht_avg_next(ht_u32 avg_ns, ht_u64 sample_ns);
+bool ht_follow_pays(ht_u64 waker_tail_ns, ht_u64 wakee_tail_ns, ht_u64 wake_ns);
 ht_u64 ht_expected_rest(ht_u32 run_avg_ns, ht_u64 ran_ns);
 
 #endif /* _KERNEL_SCHED_HT_PRICE_H */

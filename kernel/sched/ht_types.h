@@ -174,6 +174,7 @@ enum ht_why {
 	HT_WHY_WARM,		/* price: a wholly idle core costs more */
 	HT_WHY_LIGHT,		/* price: beside what loses little by it */
 	HT_WHY_PARTNER,		/* price: nearer to its steady waker */
+	HT_WHY_FOLLOW,		/* behind its waker: the two take turns */
 	HT_NR_WHYS,
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * SCHED_HT: the cache-hot estimate. What is left of a task's data where it ran
- * last, how long it runs and sleeps, and who wakes it.
+ * last, and how long it runs and sleeps.
  *
  * What displaces data is the run time of others on the same cache, not the
  * clock on the wall. So there are run clocks, whatever class runs:
@@ -27,11 +27,10 @@
  * plugged, nobody knows what the caches went through.
  *
  * Clock words are written by their CPU with its rq lock held; a task's estimate
- * under the rq lock of the CPU that it leaves, its waker by who wakes it, with
- * p->pi_lock held. Everything is read without locks, for a guess.
+ * under the rq lock of the CPU that it leaves. Everything is read without locks,
+ * for a guess.
  */
 #include "ht_internal.h"
-#include "ht_price.h"
 
 #include <linux/sched/clock.h>
 
@@ -329,6 +328,7 @@ void ht_warm_sleep(struct task_struct *p)
 	u64 ran_ns = p->se.sum_exec_runtime - p->ht.wake_exec_ns;
 
 	p->ht.run_avg_ns = ht_avg_next(p->ht.run_avg_ns, ran_ns);
+	ht_pair_sleep(p);
 }
 
 /**
@@ -354,8 +354,7 @@ void ht_warm_fork(struct task_struct *p)
 	p->ht.run_avg_ns = max_t(u64, p->ht.run_avg_ns, ht_default_slice_ns());
 	p->ht.wake_exec_ns = 0;
 	p->ht.warm.exec_ns = 0;
-	p->ht.waker = 0;
-	p->ht.pair = 0;
+	ht_pair_reset(p);
 }
 
 /**
@@ -369,29 +368,7 @@ void ht_warm_reset(struct task_struct *p)
 	p->ht.run_avg_ns = ht_default_slice_ns();
 	p->ht.sleep_avg_ns = 0;
 	p->ht.wake_exec_ns = p->se.sum_exec_runtime;
-	p->ht.waker = 0;
-	p->ht.pair = 0;
-}
-
-/**
- * ht_warm_note_waker() - the current task wakes another
- * @p: woken task, p->pi_lock is held
- *
- * A partner is forgotten by halves: one wakeup by somebody else does not end
- * what lasted for many, and one by the partner does not bring it back.
- */
-void ht_warm_note_waker(struct task_struct *p)
-{
-	if (!in_task() || is_idle_task(current))
-		return;
-
-	if (p->ht.waker == current->pid) {
-		p->ht.pair += p->ht.pair < 255;
-		return;
-	}
-	p->ht.pair /= 2;
-	if (!p->ht.pair)
-		p->ht.waker = current->pid;
+	ht_pair_reset(p);
 }
 
 /**
@@ -433,25 +410,13 @@ static bool returns_for_free(const struct ht_snap *snap, struct task_struct *p,
 		ht_core_is_free(&snap->topo, &st, prev);
 }
 
-/* Nothing is left of what was on the stack: requests are recorded. */
-static void no_prices(struct ht_request *req)
-{
-	req->priced = false;
-	req->prices = (struct ht_prices){ };
-	req->run_ns = 0;
-	memset(req->resid_ns, 0, sizeof(req->resid_ns));
-	req->waker_cpu = HT_NONE;
-	req->pair = 0;
-}
-
 /* A partner within the LLC costs nothing, and need not be looked at. */
 static void fill_partner(struct ht_request *req, const struct ht_snap *snap,
 			 const struct task_struct *p, u32 prev)
 {
 	u32 waker;
 
-	if (p->ht.pair < HT_PAIR_MIN || !is_wakeup(req) || !in_task() ||
-	    p->ht.waker != current->pid)
+	if (!is_wakeup(req) || !in_task() || !ht_pair_wakes(current, p))
 		return;
 
 	waker = ht_snap_slot(snap, smp_processor_id());
@@ -464,20 +429,25 @@ static void fill_partner(struct ht_request *req, const struct ht_snap *snap,
 	req->prices.pair_ns = READ_ONCE(sysctl_sched_ht_pair_ns);
 }
 
-/* How long a task that is running has run since it woke up, by and large. */
-static u64 ran_since_wakeup(const struct task_struct *p, int cpu)
+/**
+ * ht_exec_ns() - run time of a task that is running, by and large
+ * @p: task
+ * @cpu: where it runs
+ *
+ * What was charged last, and the time since the CPU's clock was looked at.
+ */
+u64 ht_exec_ns(const struct task_struct *p, int cpu)
 {
-	s64 tail = sched_clock_cpu(cpu) - READ_ONCE(cpu_rq(cpu)->clock);
-	u64 ran_ns = p->se.sum_exec_runtime - p->ht.wake_exec_ns;
+	s64 since = sched_clock_cpu(cpu) - READ_ONCE(cpu_rq(cpu)->clock);
 
-	return ran_ns + max(tail, 0LL);
+	return p->se.sum_exec_runtime + max(since, 0LL);
 }
 
 /**
  * ht_warm_request() - fill in what a price is made of
  * @snap: snapshot, read under RCU
  * @p: task, its p->pi_lock or rq lock held
- * @req: request, its other members filled
+ * @req: request, its other members filled and no price in it
  */
 void ht_warm_request(const struct ht_snap *snap, struct task_struct *p,
 		     struct ht_request *req)
@@ -485,7 +455,6 @@ void ht_warm_request(const struct ht_snap *snap, struct task_struct *p,
 	u32 prev = ht_snap_slot(snap, req->prev_cpu);
 	struct here here;
 
-	no_prices(req);
 	if (!req->smt || !READ_ONCE(sysctl_sched_ht_cache_hot) || prev == HT_NONE)
 		return;
 
@@ -499,7 +468,8 @@ void ht_warm_request(const struct ht_snap *snap, struct task_struct *p,
 	req->run_ns = p->ht.run_avg_ns;
 	if (req->kind == HT_KIND_UNSHARE)
 		req->run_ns = ht_expected_rest(p->ht.run_avg_ns,
-					       ran_since_wakeup(p, req->prev_cpu));
+					       ht_exec_ns(p, req->prev_cpu) -
+					       p->ht.wake_exec_ns);
 	look_here(&here, snap, p, req->prev_cpu, prev,
 		  sched_clock_cpu(req->prev_cpu));
 	estimate(&here, &p->ht.warm, &req->prices, req->resid_ns);

@@ -50,10 +50,13 @@ struct ht_warmth {
  * @warm:          what it has in caches
  * @waker:         pid of who woke it last
  * @pair:          how many times in a row that was so, saturating
+ * @sync_exec_ns:  its run time when it last woke its partner up and said that
+ *                 it was about to sleep, 0 if it did not since it woke up
+ * @tail_avg_ns:   decayed average of its run from then until it sleeps
  * @weight:        load weight that its accounting uses, as nice gives it
  * @claim_cpu:     CPU with a claim in this task's name, -1 if none
  * @push_cpu:      CPU that it is about to be pushed to, -1 if none
- * @unshare_tick:  jiffies of its last un-sharing, for the rate limit
+ * @unshare_ns:    local_clock() at its last un-sharing, for the rate limit
  * @beside_tick:   jiffies since when it runs beside a busy thread although a
  *                 core is free (checker of INV-2), 0 if it does not
  * @nr_unshared:   times it left a shared core for a free one
@@ -66,7 +69,8 @@ struct ht_warmth {
  *
  * Written under the rq lock of the CPU that the task is on, but for
  * @claim_cpu, @last_why, @waker and @pair, which the waker writes under
- * p->pi_lock while the task is not queued. All of it is inert in a task of another policy.
+ * p->pi_lock while the task is not queued, and @sync_exec_ns, which the running
+ * task writes itself. All of it is inert in a task of another policy.
  */
 struct sched_ht_entity {
 	struct rb_node		run_node;
@@ -81,10 +85,12 @@ struct sched_ht_entity {
 	struct ht_warmth	warm;
 	pid_t			waker;
 	unsigned char		pair;
+	u32			tail_avg_ns;
+	u64			sync_exec_ns;
 	unsigned long		weight;
 	int			claim_cpu;
 	int			push_cpu;
-	unsigned long		unshare_tick;
+	u64			unshare_ns;
 	unsigned long		beside_tick;
 	unsigned int		nr_unshared;
 	unsigned int		nr_pulled;

@@ -22,7 +22,7 @@
 		{ 5, "prev_sibling" }, { 6, "idle_thread" },		\
 		{ 7, "sched_idle" }, { 8, "shortest_wait" },		\
 		{ 9, "no_topology" }, { 10, "warm" }, { 11, "light" },	\
-		{ 12, "partner" })
+		{ 12, "partner" }, { 13, "follow" })
 
 #define show_ht_move(move)						\
 	__print_symbolic(move,						\

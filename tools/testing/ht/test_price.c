@@ -111,6 +111,20 @@ static void test_apart(void)
 	CHECK(!ht_has_partner(&req), "has one");
 }
 
+static void test_follow(void)
+{
+	test_begin("follow: both tails against two wakeups");
+	CHECK(ht_follow_pays(3000, 6999, 5000), "9.999 us in place of 10");
+	CHECK(!ht_follow_pays(3000, 7000, 5000), "10 us in place of 10");
+	test_begin("follow: both of a pair come to the same answer");
+	CHECK(ht_follow_pays(1000, 8000, 5000) ==
+	      ht_follow_pays(8000, 1000, 5000), "they differ");
+	test_begin("follow: nobody does with sched_ht_wake_ns at 0");
+	CHECK(!ht_follow_pays(0, 0, 0), "follows");
+	test_begin("follow: nor who is not known yet");
+	CHECK(!ht_follow_pays(3000000, 3000000, 1000000), "follows");
+}
+
 /* What must hold whatever the numbers are: the search relies on it. */
 static void test_monotone(void)
 {
@@ -253,6 +267,7 @@ void test_price(void)
 	test_share();
 	test_move();
 	test_apart();
+	test_follow();
 	test_monotone();
 	test_resid();
 	test_averages();

@@ -496,7 +496,7 @@ static void audit_placement(struct machine *m, const struct ht_event *ev)
 		return;
 	if (!strcmp(ev->why, "prev_core") || !strcmp(ev->why, "idle_core"))
 		m->audit->raced++;
-	else if (!strcmp(ev->why, "warm"))
+	else if (!strcmp(ev->why, "warm") || !strcmp(ev->why, "follow"))
 		m->audit->priced++;
 	else if (ev->tries)
 		m->audit->excused++;

@@ -326,6 +326,90 @@ TEST(partner, "a steady pair ends up in one LLC, but not after a few wakeups")
 	EXPECT(at > 60, "moved at wakeup %u with sched_ht_pair_ns=0", at);
 }
 
+#define TURNS	200
+
+/* One byte for each that comes, after which it spins for @tail_ns. */
+static void answer(int in, int out, uint64_t tail_ns)
+{
+	char byte;
+
+	while (read(in, &byte, 1) == 1 && write(out, &byte, 1) == 1)
+		spin_ns(tail_ns);
+	_exit(0);
+}
+
+/* We and a child take turns. Returns how often one followed the other. */
+static long long times_followed(uint64_t tail_ns)
+{
+	int to[2], from[2], pid;
+	long long before;
+	char byte = 0;
+
+	REQUIRE(!pipe(to) && !pipe(from), "%s", strerror(errno));
+	REQUIRE(!ht_pin(0, topo.usable), "%s", strerror(errno));
+	REQUIRE(!ht_set(0, SCHED_HT, 0), "%s", strerror(errno));
+	pid = fork();
+	if (!pid) {
+		close(to[1]);
+		answer(to[0], from[1], tail_ns);
+	}
+	before = ht_stat("select.follow");
+	for (int i = 0; i < TURNS && !ht_failed(); i++) {
+		EXPECT(write(to[1], &byte, 1) == 1, "%s", strerror(errno));
+		EXPECT(read(from[0], &byte, 1) == 1, "no answer");
+		spin_ns(tail_ns);
+	}
+	before = ht_stat("select.follow") - before;
+	close(to[0]);
+	close(to[1]);
+	close(from[0]);
+	close(from[1]);
+	waitpid(pid, NULL, 0);
+	return before;
+}
+
+static void setup_turns(void)
+{
+	setup(2);
+	if (ht_stat("select.follow") < 0)
+		ht_skip("no statistics (CONFIG_SCHED_HT_DEBUG)");
+	set_knob("wake_ns", 1000000);
+}
+
+TEST(turns, "two that take turns end up on one CPU, but not at once")
+{
+	long long times;
+
+	setup_turns();
+	times = times_followed(0);
+	ht_note("followed %lld times in %d turns", times, TURNS);
+	/* An answer that is there already wakes nobody. */
+	EXPECT(times > TURNS / 10, "%lld times only", times);
+	EXPECT(times < 2 * TURNS - 2 * 8, "%lld times", times);
+}
+
+TEST(turns_knobs, "no turns with sched_ht_wake_ns, _cache_hot or _smt at 0")
+{
+	static const char *const knobs[] = { "wake_ns", "cache_hot", "smt" };
+
+	for (size_t i = 0; i < sizeof(knobs) / sizeof(*knobs); i++) {
+		setup_turns();
+		set_knob(knobs[i], 0);
+		EXPECT(!times_followed(0), "followed with %s=0", knobs[i]);
+		set_knob("cache_hot", 1);
+		set_knob("smt", 1);
+	}
+}
+
+TEST(turns_tail, "who goes on running after its wakeups is not followed")
+{
+	long long times;
+
+	setup_turns();
+	times = times_followed(4 * MS);
+	EXPECT(!times, "%lld times", times);
+}
+
 /* Both cores have one busy thread: ours of nice 0, the other of nice 19. */
 TEST(light_neighbour, "a task sits beside nice 19 rather than beside nice 0")
 {
