@@ -174,7 +174,12 @@ static bool hands_over(struct rq *rq, struct task_struct *p, int flags)
 	if (p->nr_cpus_allowed > 1 && !ht_pair_is_steady(p))
 		return false;
 
-	return ht_queue_hand_over(&rq->ht.queue, &p->ht, ht_slice_ns(p));
+	if (!ht_queue_hand_over(&rq->ht.queue, &p->ht, ht_slice_ns(p)))
+		return false;
+
+	/* When it gets on the answer may be there: no measure of its tail. */
+	current->ht.sync_exec_ns = 0;
+	return true;
 }
 
 static void wakeup_preempt_ht(struct rq *rq, struct task_struct *p, int flags)

@@ -415,7 +415,8 @@ static struct task_struct *coldest_task(struct ht_snap *snap, struct rq *src,
 	for (looks = 0; node && looks < HT_MAX_TASKS; looks++) {
 		p = ht_task_of(rb_entry(node, struct sched_ht_entity, run_node));
 		node = rb_prev(node);
-		if (p->ht.push_cpu >= 0 || !may_move(src, p, dst_cpu))
+		if (p->ht.push_cpu >= 0 || !may_move(src, p, dst_cpu) ||
+		    ht_pair_waits_briefly(p, ht_curr(src)))
 			continue;
 		ns = ht_warm_move_ns(snap, p, cpu_of(src), dst_cpu);
 		if (coldest && ns >= *move_ns)

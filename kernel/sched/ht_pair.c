@@ -37,19 +37,20 @@ void ht_pair_reset(struct task_struct *p)
  * ht_pair_note_waker() - the current task wakes another
  * @p: woken task, p->pi_lock is held
  *
- * A partner is forgotten by halves: one wakeup by somebody else does not end
- * what lasted for many, and one by the partner does not bring it back.
+ * A partner is forgotten by quarters: one wakeup by somebody else does not end
+ * what lasted for many, and one by the partner does not bring it back. What was
+ * waited for counts as nobody: an interrupt, or a kernel thread that ends I/O.
  */
 void ht_pair_note_waker(struct task_struct *p)
 {
-	if (!in_task() || is_idle_task(current))
+	if (!in_task() || current->flags & PF_KTHREAD)
 		return;
 
 	if (p->ht.waker == current->pid) {
 		p->ht.pair += p->ht.pair < 255;
 		return;
 	}
-	p->ht.pair /= 2;
+	p->ht.pair -= DIV_ROUND_UP(p->ht.pair, 4);
 	if (!p->ht.pair)
 		p->ht.waker = current->pid;
 }
@@ -64,7 +65,12 @@ bool ht_pair_wakes(const struct task_struct *waker, const struct task_struct *p)
 	return ht_pair_is_steady(p) && READ_ONCE(p->ht.waker) == waker->pid;
 }
 
-static bool take_turns(const struct task_struct *a, const struct task_struct *b)
+/**
+ * ht_pair_takes_turns() - do two tasks of SCHED_HT wake each other again and again?
+ * @a: task
+ * @b: task
+ */
+bool ht_pair_takes_turns(const struct task_struct *a, const struct task_struct *b)
 {
 	return task_on_ht(a) && task_on_ht(b) && ht_pair_wakes(a, b) &&
 		ht_pair_wakes(b, a);
@@ -119,6 +125,47 @@ static bool could_have_core(struct ht_snap *snap, int cpu, u32 slot)
 }
 
 /**
+ * ht_pair_waits_briefly() - does a queued task wait for its partner's turn only?
+ * @p: task
+ * @curr: the task that runs on its CPU; the rq lock is held
+ *
+ * Then it is not worth a move: it was there first, and will be next.
+ */
+bool ht_pair_waits_briefly(const struct task_struct *p,
+			   const struct task_struct *curr)
+{
+	return ht_pair_takes_turns(curr, p) && enabled() &&
+		ht_follow_pays(curr->ht.tail_avg_ns, p->ht.tail_avg_ns,
+			       READ_ONCE(sysctl_sched_ht_wake_ns));
+}
+
+/**
+ * ht_pair_discount() - nobody waits for a partner that is about to sleep
+ * @req: request with a sample of waits
+ * @p: task that the current task wakes; its pi_lock held
+ *
+ * Where its partner runs a task waits for the tail, not for a slice.
+ */
+void ht_pair_discount(struct ht_request *req, const struct task_struct *p)
+{
+	u64 slice_ns = current->ht.weight * ht_default_slice_ns() / 1024;
+	u64 tail_ns = min_t(u64, current->ht.tail_avg_ns, slice_ns);
+	int cpu = smp_processor_id();
+	u32 i;
+
+	if (req->kind != HT_KIND_SYNC || !in_task() ||
+	    !ht_pair_takes_turns(current, p) || !enabled())
+		return;
+
+	for (i = 0; i < req->nr_waits; i++) {
+		struct ht_wait *w = &req->waits[i];
+
+		if (w->cpu == cpu && w->wait_ns >= slice_ns)
+			w->wait_ns -= slice_ns - tail_ns;
+	}
+}
+
+/**
  * ht_pair_follows() - does a task run best where its waker runs?
  * @snap: snapshot, read under RCU
  * @p: task that the current task wakes, about to sleep itself; its pi_lock held
@@ -131,7 +178,7 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 	int cpu = smp_processor_id();
 	u32 slot = ht_snap_slot(snap, cpu);
 
-	if (!in_task() || !take_turns(current, p) || !enabled())
+	if (!in_task() || !ht_pair_takes_turns(current, p) || !enabled())
 		return false;
 
 	current->ht.sync_exec_ns = ht_exec_ns(current, cpu);

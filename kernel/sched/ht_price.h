@@ -20,7 +20,7 @@
 #define HT_FILL_CORE_US		200
 #define HT_FILL_LLC_US		2000	/* for each core of the LLC */
 #define HT_PAIR_NS		2000
-#define HT_WAKE_NS		5000
+#define HT_WAKE_NS		15000
 /* Memory moves to a node as it is touched there. */
 #define HT_FILL_NODE_US		20000
 

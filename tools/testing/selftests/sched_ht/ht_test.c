@@ -205,7 +205,7 @@ static void restore_machine(void)
 		{ "refill_core_us", 40 }, { "refill_llc_us", 250 },
 		{ "refill_node_us", 250 }, { "fill_core_us", 200 },
 		{ "fill_llc_us", 2000 }, { "pair_ns", 2000 },
-		{ "wake_ns", 5000 },
+		{ "wake_ns", 15000 },
 	};
 	struct ht_topo topo;
 	int cpu;

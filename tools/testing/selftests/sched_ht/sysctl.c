@@ -25,7 +25,7 @@ static const struct knob knobs[] = {
 	{ "fill_core_us", 200, 1, 1000000 },
 	{ "fill_llc_us", 2000, 1, 1000000 },
 	{ "pair_ns", 2000, 0, 1000000 },
-	{ "wake_ns", 5000, 0, 1000000 },
+	{ "wake_ns", 15000, 0, 1000000 },
 };
 
 #define NR_KNOBS (sizeof(knobs) / sizeof(*knobs))
