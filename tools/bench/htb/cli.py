@@ -284,6 +284,7 @@ def list_all(_):
     print("columns:")
     for c in columns.COLUMNS:
         print(f"  {c.name:<14} {c.title:<22} {c.about}")
+    print(f"  {'ht:NAME=VALUE':<14} {'':<22} the class with tunable sched_ht_NAME changed")
     print("rows (cases on 2 cores x 2 threads):")
     for row in rows.all_rows().values():
         print(f"  {row.name:<14} {row.title} [{row.group}]")

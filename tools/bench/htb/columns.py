@@ -50,15 +50,33 @@ COLUMNS = (
 )
 
 
+KNOB = re.compile(r"^[a-z_]+=\d+$")
+
+
+def with_knobs(base, text):
+    """A column with tunables changed: "wake_ns=0+pair_ns=0", the names without
+    the sched_ht_ that they all begin with."""
+    knobs = text.split("+")
+    if not base.ht or not all(KNOB.match(knob) for knob in knobs):
+        raise ValueError(f"column '{base.name}:{text}': tunables of SCHED_HT look like "
+                         "ht:wake_ns=0 or ht:wake_ns=0+pair_ns=0")
+    sysctls = {f"sched_ht_{name}": int(value)
+               for name, value in (knob.split("=") for knob in knobs)}
+    return replace(base, name=f"{base.name}:{text}", title=f"{base.title} {' '.join(knobs)}",
+                   about="the class with other tunables", sysctls={**base.sysctls, **sysctls})
+
+
 def find(names, kernels):
     """Columns by name, with those of other kernels behind; kernels: {name: path}."""
     known = {c.name: c for c in COLUMNS}
     out = []
     for name in names:
-        if name not in known:
+        base, _, knobs = name.partition(":")
+        if base not in known:
             raise ValueError(f"no column '{name}'; there are: {', '.join(known)}")
-        if known[name] not in out:
-            out.append(known[name])
+        column = with_knobs(known[base], knobs) if knobs else known[base]
+        if column not in out:
+            out.append(column)
     for name in kernels:
         if name in known:
             raise ValueError(f"--kernel {name}=...: that is the name of a column")

@@ -77,6 +77,19 @@ class Select(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no column 'x'"):
             columns.find(["x"], {})
 
+    def test_column_with_tunables(self):
+        found, = columns.find(["ht:wake_ns=0+pair_ns=10"], {})
+        self.assertEqual(found.sysctls, {"sched_ht_wake_ns": 0, "sched_ht_pair_ns": 10})
+        self.assertTrue(found.ht)
+        both, = columns.find(["ht-smt0:wake_ns=0"], {})
+        self.assertEqual(both.sysctls, {"sched_ht_smt": 0, "sched_ht_wake_ns": 0})
+
+    def test_tunables_that_are_none(self):
+        for name in ("ht:wake_ns", "ht:wake_ns=x", "ht:wake_ns=1+", "normal:wake_ns=1",
+                     "ht:wake_ns=-1", "x:wake_ns=1"):
+            with self.assertRaises(ValueError, msg=name):
+                columns.find([name], {})
+
     def test_kernel_named_as_a_column(self):
         with self.assertRaisesRegex(ValueError, "name of a column"):
             columns.find(["normal"], {"ht": "/k"})

@@ -7,7 +7,8 @@
  * Writing vm.stat_refresh queues work on every CPU and waits for it: that wakes
  * the pinned kworkers. A SCHED_NORMAL thread that sleeps in short steps is the
  * second probe. Waits are counted in ticks that the CPU handled between the
- * wakeup and the switch to the thread, as the trace has them in order.
+ * wakeup and the switch to the thread, as the trace has them in order. Means are
+ * compared by probe, the longest wait over both.
  */
 #include "ht_test.h"
 #include "ht_trace.h"
@@ -122,6 +123,13 @@ static double mean(const struct waits *w, int probe)
 		(double)w->probe[probe].sum / w->probe[probe].samples : 0;
 }
 
+/* Of either kind: both are pinned threads of nice 0, and wakeups are few. */
+static unsigned int longest(const struct waits *w)
+{
+	return w->probe[0].max > w->probe[1].max ? w->probe[0].max :
+						   w->probe[1].max;
+}
+
 static void compare(int hogs)
 {
 	struct waits ht, normal;
@@ -144,9 +152,10 @@ static void compare(int hogs)
 		       ht.probe[i].samples);
 		EXPECT(mean(&ht, i) <= mean(&normal, i) + EXTRA_TICKS, "%s, mean",
 		       probe_names[i]);
-		EXPECT(ht.probe[i].max <= normal.probe[i].max + EXTRA_TICKS,
-		       "%s, longest", probe_names[i]);
 	}
+	EXPECT(longest(&ht) <= longest(&normal) + EXTRA_TICKS,
+	       "the longest wait: %u ticks, %u beside SCHED_NORMAL hogs",
+	       longest(&ht), longest(&normal));
 }
 
 TEST(hogs_1, "pinned kernel threads beside 1 HT hog")
