@@ -37,7 +37,7 @@ BIN=$HT_ROOT/out/selftest-bin
 table()
 {
 	cat <<-'END'
-	1x2x2 | | | policy, sysctl, placement, warm, unshare, accounting, pi, coresched cookies_ht cookies_mixed uclamp, cgroup, hotplug
+	1x2x2 | | | policy, sysctl, placement, warm, unshare, accounting, pi, coresched cookies_ht cookies_mixed cookies_alone uclamp, cgroup, hotplug
 	1x2x2 | | | tools/ht/tests/run.sh tools/ht/build/htctl, share, kworker -r 8, affinity -t 3, balance, scx -t 60 half without_scheduler, scx -r 20 load_unload
 	1x2x2 | | isolcpus=2,3 nohz_full=3 | isolcpus -r 20, share nohz_full_alone nohz_full_share nohz_full_late
 	1x2x2 | --cgroup v1 | | cgroup --cgroup v1, affinity --cgroup v1 -t 3 cpuset_storm

@@ -106,6 +106,19 @@ static void note_wakeup(struct rq *rq, struct task_struct *p)
 	ht_warm_wake(p, slept_ns);
 }
 
+/*
+ * Core scheduling asks how long a task has waited: from when it was woken, not
+ * from when it went to sleep. One that is new here, by fork or migration, counts
+ * as having waited for a slice: its clock was another one.
+ */
+static void begin_wait(struct rq *rq, struct task_struct *p, int flags)
+{
+	if (!p->se.exec_start)
+		p->se.exec_start = rq_clock_task(rq) - ht_default_slice_ns();
+	else if (flags & ENQUEUE_WAKEUP)
+		p->se.exec_start = rq_clock_task(rq);
+}
+
 static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 {
 	unsigned long weight = scale_load_down(p->se.load.weight);
@@ -114,6 +127,8 @@ static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	ht_claim_settle(p, cpu_of(rq));
 	if (flags & ENQUEUE_WAKEUP)
 		note_wakeup(rq, p);
+	if (!task_current(rq, p))
+		begin_wait(rq, p, flags);
 
 	ht_queue_add(&rq->ht.queue, &p->ht, weight, ht_slice_ns(p),
 		     flags & ENQUEUE_INITIAL);
@@ -304,6 +319,9 @@ static void task_tick_ht(struct rq *rq, struct task_struct *p, int queued)
 	update_curr_ht(rq);
 	update_load_avg(rq, true);
 	ht_unshare_self(rq, p, true);
+	/* Nobody waits here, but on another thread of the core somebody does. */
+	if (ht_core_forces_idle(rq))
+		resched_curr(rq);
 }
 
 static void task_dead_ht(struct task_struct *p)
@@ -353,33 +371,37 @@ static unsigned int get_rr_interval_ht(struct rq *rq, struct task_struct *p)
 /* One of those that a CPU is shared between by turns. */
 static bool is_shared_class(const struct task_struct *p)
 {
-	/* A task that the fair server picks for has the server's priority. */
+	/* What runs for the fair server has the server's priority. */
 	return task_on_ht(p) || (ht_is_low(p) && !p->dl_server);
 }
 
-/**
- * ht_prio_by_wait() - core scheduling: is ht_prio_less() to compare two tasks?
- * @a: task
- * @b: another, maybe of another CPU of the core
+/*
+ * Core scheduling: is ht_prio_less() to compare two tasks?
  *
  * Each CPU of a core shares itself between SCHED_HT and the classes below, and
  * offers whom it would run now. Were one class above the other between the CPUs,
  * who has the turn on one of them would never get it.
  */
-bool ht_prio_by_wait(const struct task_struct *a, const struct task_struct *b)
+bool __ht_prio_by_wait(const struct task_struct *a, const struct task_struct *b)
 {
 	return (task_on_ht(a) || task_on_ht(b)) && is_shared_class(a) &&
 		is_shared_class(b);
 }
 
-/* Since when a task has not run, by its CPU's clock. */
+/* For how long a task has not run, by its CPU's clock. */
 static s64 waited_ns(const struct task_struct *p)
 {
-	/* Moved since it ran: clocks of two CPUs differ by what interrupts took. */
-	if (!p->se.exec_start)
-		return S64_MAX;
+	struct rq *rq = task_rq(p);
+	s64 wait_ns = rq->clock_task - p->se.exec_start;
 
-	return task_rq(p)->clock_task - p->se.exec_start;
+	if (rcu_access_pointer(rq->curr) == p)
+		return 0;
+
+	/* Moved since it ran: clocks of two CPUs differ by what interrupts took. */
+	if (!p->se.exec_start || wait_ns < 0)
+		return ht_default_slice_ns();
+
+	return wait_ns;
 }
 
 /**

@@ -177,7 +177,10 @@ static bool flag(struct ht_snap *snap, struct rq *rq, struct task_struct *p,
 
 static bool rate_limited(struct task_struct *p)
 {
-	if (local_clock() - p->ht.unshare_ns >= HT_UNSHARE_NS)
+	/* The clocks of two CPUs may differ a little. */
+	s64 since_ns = local_clock() - p->ht.unshare_ns;
+
+	if (since_ns >= (s64)HT_UNSHARE_NS)
 		return false;
 
 	ht_count(UNSHARE_RATE_LIMITED);

@@ -37,6 +37,17 @@ static inline void ht_balance_ext(struct rq *rq, struct task_struct *prev,
 #endif
 }
 
+/* Core scheduling keeps a thread of this CPU's core idle though it has tasks. */
+static inline bool ht_core_forces_idle(const struct rq *rq)
+{
+#ifdef CONFIG_SCHED_CORE
+	return sched_core_enabled((struct rq *)rq) &&
+		rq->core->core_forceidle_count;
+#else
+	return false;
+#endif
+}
+
 /* Without SMT a CPU is a core. */
 static inline const struct cpumask *ht_smt_mask(int cpu)
 {

@@ -44,7 +44,7 @@ void ht_user_put(int ref);
 int ht_check_setscheduler(struct task_struct *p, int policy, int ref);
 void ht_set_policy(struct task_struct *p, int policy);
 bool ht_user_may(struct task_struct *p, int policy);
-bool ht_prio_by_wait(const struct task_struct *a, const struct task_struct *b);
+bool __ht_prio_by_wait(const struct task_struct *a, const struct task_struct *b);
 bool ht_prio_less(const struct task_struct *a, const struct task_struct *b);
 u64 ht_slice_ns(const struct task_struct *p);
 void ht_show_task(struct task_struct *p, struct seq_file *m);
@@ -87,6 +87,12 @@ static inline void ht_wakeup_low(struct rq *rq, struct task_struct *p)
 static inline bool ht_alone(struct rq *rq)
 {
 	return ht_active() && __ht_alone(rq);
+}
+
+static inline bool ht_prio_by_wait(const struct task_struct *a,
+				   const struct task_struct *b)
+{
+	return ht_active() && __ht_prio_by_wait(a, b);
 }
 
 /* Before the idle task is accepted: does a SCHED_HT task wait (INV-3)? */

@@ -18,6 +18,9 @@
  */
 #include "ht_internal.h"
 
+/* One in so many turns is taken apart. */
+#define HT_PAIR_MEASURE		32
+
 unsigned int sysctl_sched_ht_wake_ns = HT_WAKE_NS;
 
 /**
@@ -148,21 +151,31 @@ bool ht_pair_waits_briefly(const struct task_struct *p,
  */
 void ht_pair_discount(struct ht_request *req, const struct task_struct *p)
 {
-	u64 slice_ns = current->ht.weight * ht_default_slice_ns() / 1024;
-	u64 tail_ns = min_t(u64, current->ht.tail_avg_ns, slice_ns);
 	int cpu = smp_processor_id();
+	u64 slice_ns, tail_ns;
 	u32 i;
 
 	if (req->kind != HT_KIND_SYNC || !in_task() ||
 	    !ht_pair_takes_turns(current, p) || !enabled())
 		return;
 
+	slice_ns = current->ht.weight * ht_default_slice_ns() / 1024;
+	tail_ns = min_t(u64, current->ht.tail_avg_ns, slice_ns);
 	for (i = 0; i < req->nr_waits; i++) {
 		struct ht_wait *w = &req->waits[i];
 
 		if (w->cpu == cpu && w->wait_ns >= slice_ns)
 			w->wait_ns -= slice_ns - tail_ns;
 	}
+}
+
+/*
+ * On one CPU tails are not seen: the partner takes over in the middle of them.
+ * So now and then a turn is taken apart, to see whether that is still right.
+ */
+static bool is_time_to_measure(const struct task_struct *p)
+{
+	return !((p->nvcsw + p->nivcsw) % HT_PAIR_MEASURE);
 }
 
 /**
@@ -183,7 +196,8 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 
 	current->ht.sync_exec_ns = ht_exec_ns(current, cpu);
 
-	return ht_follow_pays(current->ht.tail_avg_ns,
+	return !is_time_to_measure(current) &&
+		ht_follow_pays(current->ht.tail_avg_ns,
 			      READ_ONCE(p->ht.tail_avg_ns),
 			      READ_ONCE(sysctl_sched_ht_wake_ns)) &&
 		READ_ONCE(cpu_rq(cpu)->nr_running) == 1 &&

@@ -235,13 +235,12 @@ static void add_waits(struct ht_snap *snap, struct task_struct *p,
 static int decide(struct ht_snap *snap, struct task_struct *p,
 		  struct ht_request *req, struct ht_verdict *verdict)
 {
-	int tries;
+	int tries, home = task_allowed_on_cpu(p, req->origin_cpu) ?
+		req->origin_cpu : req->prev_cpu;
 
 	/* With nothing idle there is no need to hear that first. */
-	if (!ht_any_idle(snap, req->prev_cpu))
-		add_waits(snap, p, req,
-			  task_allowed_on_cpu(p, req->origin_cpu) ?
-			  req->origin_cpu : req->prev_cpu);
+	if (ht_snap_slot(snap, home) != HT_NONE && !ht_any_idle(snap, home))
+		add_waits(snap, p, req, home);
 	for (tries = 0; tries < HT_MAX_TRIES; tries++) {
 		ht_select(snap, p, req, verdict);
 		if (verdict->why == HT_WHY_SHORTEST_WAIT && !req->nr_waits) {

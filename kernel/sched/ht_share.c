@@ -258,14 +258,14 @@ struct task_struct *__ht_pick_again(struct rq *rq, struct task_struct *idle)
 }
 
 /*
- * May the tick of @rq stop? With one task of SCHED_HT and nothing beside it,
- * nobody has to be switched to.
+ * May the tick of @rq stop? With one task of SCHED_HT and nothing beside it, nor
+ * kept idle for it by core scheduling, nobody has to be switched to.
  */
 bool __ht_can_stop_tick(struct rq *rq)
 {
 	unsigned int nr = rq->ht.queue.nr;
 
-	return !nr || (nr == 1 && !ht_nr_low(rq));
+	return !nr || (nr == 1 && !ht_nr_low(rq) && !ht_core_forces_idle(rq));
 }
 
 /*

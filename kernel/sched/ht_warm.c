@@ -434,13 +434,15 @@ static void fill_partner(struct ht_request *req, const struct ht_snap *snap,
  * @p: task
  * @cpu: where it runs
  *
- * What was charged last, and the time since the CPU's clock was looked at.
+ * What was charged, what its CPU's clock has seen since then, and what not.
  */
 u64 ht_exec_ns(const struct task_struct *p, int cpu)
 {
-	s64 since = sched_clock_cpu(cpu) - READ_ONCE(cpu_rq(cpu)->clock);
+	const struct rq *rq = cpu_rq(cpu);
+	s64 uncharged = READ_ONCE(rq->clock_task) - p->se.exec_start;
+	s64 since = sched_clock_cpu(cpu) - READ_ONCE(rq->clock);
 
-	return p->se.sum_exec_runtime + max(since, 0LL);
+	return p->se.sum_exec_runtime + max(uncharged, 0LL) + max(since, 0LL);
 }
 
 /**

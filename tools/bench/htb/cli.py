@@ -201,8 +201,9 @@ def complete_vm(o):
 
 
 def build_tools():
-    done = subprocess.run(["make", "-s", "-C", str(machine.BENCH)], check=False,
-                          stdout=subprocess.DEVNULL)
+    # Two benches may begin at the same moment.
+    done = subprocess.run(["flock", str(machine.BENCH), "make", "-s", "-C", str(machine.BENCH)],
+                          check=False, stdout=subprocess.DEVNULL)
     if done.returncode:
         raise machine.BenchError("the loads do not build (tools/bench/load)")
 

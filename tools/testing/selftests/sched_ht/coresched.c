@@ -103,7 +103,7 @@ static void need_core_sched(void)
 			strerror(errno));
 }
 
-static void run_cookies(int policy_a, int policy_b, ht_mask mask)
+static void run_cookies(int policy_a, int policy_b, ht_mask mask, int each)
 {
 	int policies[] = { policy_a, policy_b };
 	static struct mates m;
@@ -114,7 +114,7 @@ static void run_cookies(int policy_a, int policy_b, ht_mask mask)
 	ht_trace_start();
 	for (int cookie = 1; cookie <= 2; cookie++) {
 		prctl(PR_SCHED_CORE, PR_SCHED_CORE_CREATE, 0, SCOPE_THREAD, 0);
-		for (int i = 0; i < 3; i++) {
+		for (int i = 0; i < each; i++) {
 			int index = ht_hog(policies[cookie - 1] == SCHED_HT ?
 					   "ht-hog" : "nh-hog",
 					   policies[cookie - 1], 0, mask);
@@ -150,28 +150,35 @@ TEST(cookies_fair, "two cookies of fair tasks on one core")
 {
 	need_core_sched();
 	run_cookies(SCHED_OTHER, SCHED_OTHER,
-		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable);
+		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 3);
 }
 
 TEST(cookies_ht, "two cookies of HT tasks on one core")
 {
 	need_core_sched();
 	run_cookies(SCHED_HT, SCHED_HT,
-		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable);
+		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 3);
 }
 
 TEST(cookies_mixed, "a cookie of HT tasks against one of fair tasks")
 {
 	need_core_sched();
 	run_cookies(SCHED_HT, SCHED_OTHER,
-		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable);
+		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 3);
+}
+
+TEST(cookies_alone, "one HT task of each cookie, each alone on its thread")
+{
+	need_core_sched();
+	run_cookies(SCHED_HT, SCHED_HT,
+		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 1);
 }
 
 TEST(cookies_everywhere, "the same with all CPUs allowed")
 {
 	need_core_sched();
-	run_cookies(SCHED_HT, SCHED_HT, topo.usable);
-	run_cookies(SCHED_HT, SCHED_OTHER, topo.usable);
+	run_cookies(SCHED_HT, SCHED_HT, topo.usable, 3);
+	run_cookies(SCHED_HT, SCHED_OTHER, topo.usable, 3);
 }
 
 TEST(uclamp, "uclamp values are taken and come back")

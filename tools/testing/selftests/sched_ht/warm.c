@@ -328,64 +328,72 @@ TEST(partner, "a steady pair ends up in one LLC, but not after a few wakeups")
 
 #define TURNS	200
 
-/* One byte for each that comes, after which it spins for @tail_ns. */
-static void answer(int in, int out, uint64_t tail_ns)
+static int mate, to_mate, from_mate;
+
+/* A byte back for each that comes, and then as many ms of work. */
+static void answer(int in, int out)
 {
 	char byte;
 
 	while (read(in, &byte, 1) == 1 && write(out, &byte, 1) == 1)
-		spin_ns(tail_ns);
+		spin_ns(byte * MS);
 	_exit(0);
 }
 
-/* We and a child take turns. Returns how often one followed the other. */
-static long long times_followed(uint64_t tail_ns)
+static void begin_turns(long long wake_ns)
 {
-	int to[2], from[2], pid;
-	long long before;
-	char byte = 0;
+	int to[2], from[2];
 
-	REQUIRE(!pipe(to) && !pipe(from), "%s", strerror(errno));
-	REQUIRE(!ht_pin(0, topo.usable), "%s", strerror(errno));
-	REQUIRE(!ht_set(0, SCHED_HT, 0), "%s", strerror(errno));
-	pid = fork();
-	if (!pid) {
-		close(to[1]);
-		answer(to[0], from[1], tail_ns);
-	}
-	before = ht_stat("select.follow");
-	for (int i = 0; i < TURNS && !ht_failed(); i++) {
-		EXPECT(write(to[1], &byte, 1) == 1, "%s", strerror(errno));
-		EXPECT(read(from[0], &byte, 1) == 1, "no answer");
-		spin_ns(tail_ns);
-	}
-	before = ht_stat("select.follow") - before;
-	close(to[0]);
-	close(to[1]);
-	close(from[0]);
-	close(from[1]);
-	waitpid(pid, NULL, 0);
-	return before;
-}
-
-static void setup_turns(void)
-{
 	setup(2);
 	if (ht_stat("select.follow") < 0)
 		ht_skip("no statistics (CONFIG_SCHED_HT_DEBUG)");
-	set_knob("wake_ns", 1000000);
+	set_knob("wake_ns", wake_ns);
+	REQUIRE(!pipe(to) && !pipe(from), "%s", strerror(errno));
+	REQUIRE(!ht_pin(0, topo.usable), "%s", strerror(errno));
+	REQUIRE(!ht_set(0, SCHED_HT, 0), "%s", strerror(errno));
+	mate = fork();
+	if (!mate) {
+		close(to[1]);
+		close(from[0]);
+		answer(to[0], from[1]);
+	}
+	close(to[0]);
+	close(from[1]);
+	to_mate = to[1];
+	from_mate = from[0];
+}
+
+/* Both work for @ms in each turn. Returns how often one followed the other. */
+static long long take_turns(int turns, char ms)
+{
+	long long before = ht_stat("select.follow");
+
+	for (int i = 0; i < turns && !ht_failed(); i++) {
+		EXPECT(write(to_mate, &ms, 1) == 1, "%s", strerror(errno));
+		spin_ns(ms * MS);
+		EXPECT(read(from_mate, &ms, 1) == 1, "no answer");
+	}
+	return ht_stat("select.follow") - before;
+}
+
+static void end_turns(void)
+{
+	close(to_mate);
+	close(from_mate);
+	waitpid(mate, NULL, 0);
 }
 
 TEST(turns, "two that take turns end up on one CPU, but not at once")
 {
 	long long times;
 
-	setup_turns();
-	times = times_followed(0);
+	begin_turns(1000000);
+	times = take_turns(TURNS, 0);
 	ht_note("followed %lld times in %d turns", times, TURNS);
 	/* An answer that is there already wakes nobody. */
 	EXPECT(times > TURNS / 10, "%lld times only", times);
 	EXPECT(times < 2 * TURNS - 2 * 8, "%lld times", times);
+	end_turns();
 }
 
 TEST(turns_knobs, "no turns with sched_ht_wake_ns, _cache_hot or _smt at 0")
@@ -393,21 +401,28 @@ TEST(turns_knobs, "no turns with sched_ht_wake_ns, _cache_hot or _smt at 0")
 	static const char *const knobs[] = { "wake_ns", "cache_hot", "smt" };
 
 	for (size_t i = 0; i < sizeof(knobs) / sizeof(*knobs); i++) {
-		setup_turns();
+		begin_turns(1000000);
 		set_knob(knobs[i], 0);
-		EXPECT(!times_followed(0), "followed with %s=0", knobs[i]);
+		EXPECT(!take_turns(TURNS, 0), "followed with %s=0", knobs[i]);
 		set_knob("cache_hot", 1);
 		set_knob("smt", 1);
+		end_turns();
 	}
 }
 
-TEST(turns_tail, "who goes on running after its wakeups is not followed")
+TEST(turns_end, "two that begin to run at the same time are told apart")
 {
 	long long times;
 
-	setup_turns();
-	times = times_followed(4 * MS);
-	EXPECT(!times, "%lld times", times);
+	begin_turns(300000);
+	times = take_turns(TURNS, 0);
+	EXPECT(times > TURNS / 10, "%lld times only", times);
+	EXPECT(sched_number(mate, "ht.pair") >= 8, "no pair");
+	/* Time for some of the turns that are taken apart. */
+	take_turns(TURNS, 2);
+	times = take_turns(TURNS / 4, 2);
+	EXPECT(times <= TURNS / 40, "followed %lld times at the end", times);
+	end_turns();
 }
 
 /* Both cores have one busy thread: ours of nice 0, the other of nice 19. */
