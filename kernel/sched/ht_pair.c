@@ -198,8 +198,8 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 
 	return !is_time_to_measure(current) &&
 		ht_follow_pays(current->ht.tail_avg_ns,
-			      READ_ONCE(p->ht.tail_avg_ns),
-			      READ_ONCE(sysctl_sched_ht_wake_ns)) &&
+			       READ_ONCE(p->ht.tail_avg_ns),
+			       READ_ONCE(sysctl_sched_ht_wake_ns)) &&
 		READ_ONCE(cpu_rq(cpu)->nr_running) == 1 &&
 		in_one_llc(&snap->topo, slot, ht_snap_slot(snap, prev_cpu)) &&
 		ht_task_may_use(p, cpu) && !could_have_core(snap, cpu, slot);

@@ -492,11 +492,20 @@ static void audit_placement(struct machine *m, const struct ht_event *ev)
 	m->audit->placements++;
 	cores = free_cores(replay, ev->pid);
 	others = replay->topo->core_of[cpu] & ht_replay_busy(replay);
+	if (!strcmp(ev->why, "follow")) {
+		/* It shares the waker's CPU; its core, only if none is near. */
+		if (cpu != ev->cpu) {
+			m->audit->mistakes++;
+			show(m, "followed elsewhere", ev->text);
+		}
+		others &= ~HT_CPU(cpu);
+		cores &= replay->topo->llc_of[cpu];
+	}
 	if (!others || !cores)
 		return;
 	if (!strcmp(ev->why, "prev_core") || !strcmp(ev->why, "idle_core"))
 		m->audit->raced++;
-	else if (!strcmp(ev->why, "warm") || !strcmp(ev->why, "follow"))
+	else if (!strcmp(ev->why, "warm"))
 		m->audit->priced++;
 	else if (ev->tries)
 		m->audit->excused++;
