@@ -580,35 +580,60 @@ static bool push_to_shorter(struct rq *rq, struct task_struct *p)
 	return moved;
 }
 
-/* The rq lock may be dropped here. */
-static void push_waiting(struct rq *rq)
+/* A task that waits and may be moved, the last to run first. */
+static struct task_struct *movable_task(struct rq *rq)
 {
-	struct task_struct *p = NULL;
 	struct rb_node *node = rb_last(&rq->ht.queue.timeline.rb_root);
+	struct task_struct *p;
 	int looks;
 
 	for (looks = 0; node && looks < HT_MAX_TASKS; looks++) {
 		p = ht_task_of(rb_entry(node, struct sched_ht_entity, run_node));
 		if (p->nr_cpus_allowed > 1 && p->ht.push_cpu < 0 &&
 		    !is_migration_disabled(p) && !task_on_cpu(rq, p))
-			break;
-		p = NULL;
+			return p;
 		node = rb_prev(node);
 	}
-	if (!p)
-		return;
 
-	get_task_struct(p);
+	return NULL;
+}
+
+/* Returns whether it went to an idle thread, as another might. */
+static bool push_task(struct rq *rq, struct task_struct *p)
+{
 	if (push_to_idle(rq, p)) {
 		ht_count(PUSH_DONE);
-	} else if (time_after_eq(jiffies, rq->ht.rover_tick)) {
-		rq->ht.rover_tick = jiffies + HT_ROVER_TICKS;
-		if (push_to_shorter(rq, p))
-			ht_count(ROVER_DONE);
-	} else {
-		ht_count(PUSH_LOST);
+		return true;
 	}
-	put_task_struct(p);
+	if (time_before(jiffies, rq->ht.rover_tick)) {
+		ht_count(PUSH_LOST);
+		return false;
+	}
+	rq->ht.rover_tick = jiffies + HT_ROVER_TICKS;
+	if (push_to_shorter(rq, p))
+		ht_count(ROVER_DONE);
+
+	return false;
+}
+
+/*
+ * As many as there are idle threads for, within reason: one at each tick would
+ * let the last of them idle for ticks (INV-3). The rq lock may be dropped here.
+ */
+static void push_waiting(struct rq *rq)
+{
+	struct task_struct *p;
+	int pushes;
+	bool more = true;
+
+	for (pushes = 0; more && pushes < HT_MAX_SOURCES; pushes++) {
+		p = ht_nr_waiting(rq) ? movable_task(rq) : NULL;
+		if (!p)
+			return;
+		get_task_struct(p);
+		more = push_task(rq, p);
+		put_task_struct(p);
+	}
 }
 
 /**

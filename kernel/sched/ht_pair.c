@@ -79,19 +79,25 @@ bool ht_pair_takes_turns(const struct task_struct *a, const struct task_struct *
 		ht_pair_wakes(b, a);
 }
 
-/**
- * ht_pair_sleep() - a task goes to sleep: so long was its tail
- * @p: task, its run time charged; the rq lock is held
- */
-void ht_pair_sleep(struct task_struct *p)
+/* The tail of a task's last synchronous wakeup is over, after @exec_ns in all. */
+static void end_tail(struct task_struct *p, u64 exec_ns)
 {
-	s64 tail_ns = p->se.sum_exec_runtime - p->ht.sync_exec_ns;
+	s64 tail_ns = exec_ns - p->ht.sync_exec_ns;
 
 	if (!p->ht.sync_exec_ns)
 		return;
 
 	p->ht.tail_avg_ns = ht_avg_next(p->ht.tail_avg_ns, max(tail_ns, 0LL));
 	p->ht.sync_exec_ns = 0;
+}
+
+/**
+ * ht_pair_sleep() - a task goes to sleep: so long was its tail
+ * @p: task, its run time charged; the rq lock is held
+ */
+void ht_pair_sleep(struct task_struct *p)
+{
+	end_tail(p, p->se.sum_exec_runtime);
 }
 
 static bool enabled(void)
@@ -190,11 +196,15 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 {
 	int cpu = smp_processor_id();
 	u32 slot = ht_snap_slot(snap, cpu);
+	u64 exec_ns;
 
 	if (!in_task() || !ht_pair_takes_turns(current, p) || !enabled())
 		return false;
 
-	current->ht.sync_exec_ns = ht_exec_ns(current, cpu);
+	/* It may not have slept since the last time: a long tail all the same. */
+	exec_ns = ht_exec_ns(current, cpu);
+	end_tail(current, exec_ns);
+	current->ht.sync_exec_ns = exec_ns;
 
 	return !is_time_to_measure(current) &&
 		ht_follow_pays(current->ht.tail_avg_ns,

@@ -414,13 +414,13 @@ TEST(turns_end, "two that begin to run at the same time are told apart")
 {
 	long long times;
 
-	begin_turns(300000);
+	begin_turns(1000000);
 	times = take_turns(TURNS, 0);
 	EXPECT(times > TURNS / 10, "%lld times only", times);
 	EXPECT(sched_number(mate, "ht.pair") >= 8, "no pair");
 	/* Time for some of the turns that are taken apart. */
-	take_turns(TURNS, 2);
-	times = take_turns(TURNS / 4, 2);
+	take_turns(TURNS, 4);
+	times = take_turns(TURNS / 4, 4);
 	EXPECT(times <= TURNS / 40, "followed %lld times at the end", times);
 	end_turns();
 }
