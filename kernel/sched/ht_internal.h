@@ -311,8 +311,6 @@ u64 ht_warm_move_ns(const struct ht_snap *snap, struct task_struct *p,
 void ht_pair_reset(struct task_struct *p);
 void ht_pair_note_waker(struct task_struct *p);
 bool ht_pair_wakes(const struct task_struct *waker, const struct task_struct *p);
-bool ht_pair_takes_turns(const struct task_struct *a,
-			 const struct task_struct *b);
 bool ht_pair_waits_briefly(const struct task_struct *p,
 			   const struct task_struct *curr);
 void ht_pair_discount(struct ht_request *req, const struct task_struct *p);

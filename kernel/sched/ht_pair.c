@@ -68,12 +68,7 @@ bool ht_pair_wakes(const struct task_struct *waker, const struct task_struct *p)
 	return ht_pair_is_steady(p) && READ_ONCE(p->ht.waker) == waker->pid;
 }
 
-/**
- * ht_pair_takes_turns() - do two tasks of SCHED_HT wake each other again and again?
- * @a: task
- * @b: task
- */
-bool ht_pair_takes_turns(const struct task_struct *a, const struct task_struct *b)
+static bool take_turns(const struct task_struct *a, const struct task_struct *b)
 {
 	return task_on_ht(a) && task_on_ht(b) && ht_pair_wakes(a, b) &&
 		ht_pair_wakes(b, a);
@@ -133,6 +128,14 @@ static bool could_have_core(struct ht_snap *snap, int cpu, u32 slot)
 	return false;
 }
 
+static bool tails_are_short(const struct task_struct *a,
+			    const struct task_struct *b)
+{
+	return ht_follow_pays(READ_ONCE(a->ht.tail_avg_ns),
+			      READ_ONCE(b->ht.tail_avg_ns),
+			      READ_ONCE(sysctl_sched_ht_wake_ns));
+}
+
 /**
  * ht_pair_waits_briefly() - does a queued task wait for its partner's turn only?
  * @p: task
@@ -143,9 +146,7 @@ static bool could_have_core(struct ht_snap *snap, int cpu, u32 slot)
 bool ht_pair_waits_briefly(const struct task_struct *p,
 			   const struct task_struct *curr)
 {
-	return ht_pair_takes_turns(curr, p) && enabled() &&
-		ht_follow_pays(curr->ht.tail_avg_ns, p->ht.tail_avg_ns,
-			       READ_ONCE(sysctl_sched_ht_wake_ns));
+	return take_turns(curr, p) && enabled() && tails_are_short(curr, p);
 }
 
 /**
@@ -162,7 +163,7 @@ void ht_pair_discount(struct ht_request *req, const struct task_struct *p)
 	u32 i;
 
 	if (req->kind != HT_KIND_SYNC || !in_task() ||
-	    !ht_pair_takes_turns(current, p) || !enabled())
+	    !take_turns(current, p) || !enabled())
 		return;
 
 	slice_ns = current->ht.weight * ht_default_slice_ns() / 1024;
@@ -198,7 +199,7 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 	u32 slot = ht_snap_slot(snap, cpu);
 	u64 exec_ns;
 
-	if (!in_task() || !ht_pair_takes_turns(current, p) || !enabled())
+	if (!in_task() || !take_turns(current, p) || !enabled())
 		return false;
 
 	/* It may not have slept since the last time: a long tail all the same. */
@@ -206,10 +207,7 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 	end_tail(current, exec_ns);
 	current->ht.sync_exec_ns = exec_ns;
 
-	return !is_time_to_measure(current) &&
-		ht_follow_pays(current->ht.tail_avg_ns,
-			       READ_ONCE(p->ht.tail_avg_ns),
-			       READ_ONCE(sysctl_sched_ht_wake_ns)) &&
+	return !is_time_to_measure(current) && tails_are_short(current, p) &&
 		READ_ONCE(cpu_rq(cpu)->nr_running) == 1 &&
 		in_one_llc(&snap->topo, slot, ht_snap_slot(snap, prev_cpu)) &&
 		ht_task_may_use(p, cpu) && !could_have_core(snap, cpu, slot);

@@ -93,6 +93,11 @@ static void observe(const struct ht_event *ev, const struct ht_replay *replay,
 	}
 }
 
+static ht_mask one_core(void)
+{
+	return topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable;
+}
+
 static void need_core_sched(void)
 {
 	ht_topo_read(&topo);
@@ -149,29 +154,25 @@ static void run_cookies(int policy_a, int policy_b, ht_mask mask, int each)
 TEST(cookies_fair, "two cookies of fair tasks on one core")
 {
 	need_core_sched();
-	run_cookies(SCHED_OTHER, SCHED_OTHER,
-		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 3);
+	run_cookies(SCHED_OTHER, SCHED_OTHER, one_core(), 3);
 }
 
 TEST(cookies_ht, "two cookies of HT tasks on one core")
 {
 	need_core_sched();
-	run_cookies(SCHED_HT, SCHED_HT,
-		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 3);
+	run_cookies(SCHED_HT, SCHED_HT, one_core(), 3);
 }
 
 TEST(cookies_mixed, "a cookie of HT tasks against one of fair tasks")
 {
 	need_core_sched();
-	run_cookies(SCHED_HT, SCHED_OTHER,
-		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 3);
+	run_cookies(SCHED_HT, SCHED_OTHER, one_core(), 3);
 }
 
 TEST(cookies_alone, "one HT task of each cookie, each alone on its thread")
 {
 	need_core_sched();
-	run_cookies(SCHED_HT, SCHED_HT,
-		    topo.core[ht_topo_smt_core(&topo, 0)] & topo.usable, 1);
+	run_cookies(SCHED_HT, SCHED_HT, one_core(), 1);
 }
 
 TEST(cookies_everywhere, "the same with all CPUs allowed")
