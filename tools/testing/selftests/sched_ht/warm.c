@@ -363,14 +363,17 @@ static void begin_turns(long long wake_ns)
 	from_mate = from[0];
 }
 
-/* Both work for @ms in each turn. Returns how often one followed the other. */
+/*
+ * In each turn the partner works for @ms and we for twice as long, so that it
+ * sleeps when its next turn comes. Returns how often one followed the other.
+ */
 static long long take_turns(int turns, char ms)
 {
 	long long before = ht_stat("select.follow");
 
 	for (int i = 0; i < turns && !ht_failed(); i++) {
 		EXPECT(write(to_mate, &ms, 1) == 1, "%s", strerror(errno));
-		spin_ns(ms * MS);
+		spin_ns(2 * ms * MS);
 		EXPECT(read(from_mate, &ms, 1) == 1, "no answer");
 	}
 	return ht_stat("select.follow") - before;
