@@ -141,7 +141,21 @@ run_layer()
 	printf '%-14s %6d s %7d %7d %7d  %s\n' "$name" $((SECONDS - start)) \
 		"$P" "$F" "$S" "$WHY" >> "$LOGS/summary"
 	echo "=== $name: $((SECONDS - start)) s, $P passed, $F failed, $S skipped"
+	[ "$F" = 0 ] || BAD+=("$name")
 	PASSED=$((PASSED + P)) FAILED=$((FAILED + F)) SKIPPED=$((SKIPPED + S))
+}
+
+# The end of a failed layer's log, for who sees the end of ours only: what failed,
+# or where it was when its time was over.
+show_failed()
+{
+	local l
+
+	for l in "${BAD[@]}"; do
+		echo "--- $l, the end of its log (out/test/$l.log):"
+		grep -E '^(FAIL|FAILED|not ok|again) ' "$LOGS/$l.log" | tail -n 10 || true
+		tail -n 12 "$LOGS/$l.log" | cut -c 1-200
+	done
 }
 
 if [ "${1:-}" = list ]; then
@@ -166,6 +180,7 @@ LAYER=
 trap interrupted INT TERM HUP
 : > "$LOGS/summary"
 PASSED=0 FAILED=0 SKIPPED=0
+BAD=()
 for l in "${LAYERS[@]}"; do
 	run_layer "$l"
 done
@@ -173,5 +188,6 @@ echo
 printf '%-14s %8s %7s %7s %7s\n' layer time passed failed skipped
 cat "$LOGS/summary"
 printf '%-14s %6d s\n' total "$SECONDS"
+show_failed
 echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 [ "$FAILED" = 0 ] && [ "$PASSED" -gt 0 ]

@@ -318,6 +318,31 @@ console_tests()
 	fi
 }
 
+# QEMU's own assertions: tried again once, and not what ends in another way.
+abort_tests()
+{
+	local wrapper=$WORK/qemu qemu=${HT_QEMU:-qemu-system-x86_64}
+
+	cat > "$wrapper" <<-END
+		#!/bin/bash
+		case "\$*" in *-version*) exec $qemu "\$@" ;; esac
+		read -r aborts < "$WORK/aborts"
+		[ "\$aborts" -gt 0 ] || exec $qemu "\$@"
+		echo \$((aborts - 1)) > "$WORK/aborts"
+		echo "an assertion" >&2
+		ulimit -c 0
+		kill -ABRT \$\$
+	END
+	chmod +x "$wrapper"
+	echo 1 > "$WORK/aborts"
+	vm --qemu "$wrapper" -- echo hello
+	check "QEMU aborts once: a second try" 0 hello
+	grep -q 'once more' "$WORK/err" || fail "QEMU aborts once" "it is not said"
+	echo 2 > "$WORK/aborts"
+	vm --qemu "$wrapper" -- true
+	check_err "QEMU aborts twice" 125 "QEMU failed (status -6)"
+}
+
 # The host's files are there, and stay as they are.
 file_tests()
 {
@@ -414,6 +439,7 @@ main()
 		stream_tests
 		limit_tests
 		console_tests
+		abort_tests
 		file_tests
 		environment_tests
 		assertion_tests
