@@ -51,6 +51,7 @@ void ht_init_entity(struct task_struct *p)
 	struct sched_ht_entity parent = p->ht;
 
 	p->ht = (struct sched_ht_entity){
+		.debt_cpu	= -1,
 		.claim_cpu	= -1,
 		.push_cpu	= -1,
 		.privileged	= parent.privileged,
@@ -77,20 +78,32 @@ static void update_load_avg(struct rq *rq, bool running)
 	cpufreq_update_util(rq, 0);
 }
 
+/* What a request takes of a nice 0 task's time, if all of it is needed. */
+static u32 request_ns(unsigned long weight)
+{
+	return min_t(u64, weight * ht_default_slice_ns() / 1024, U32_MAX);
+}
+
 static void update_curr_ht(struct rq *rq)
 {
 	struct ht_queue *q = &rq->ht.queue;
+	struct sched_ht_entity *curr = q->curr;
 	s64 delta_ns;
+	u64 deadline;
 
-	if (!q->curr)
+	if (!curr)
 		return;
 
 	delta_ns = update_curr_common(rq);
 	if (delta_ns <= 0)
 		return;
 
-	if (ht_queue_charge(q, delta_ns, ht_slice_ns(ht_task_of(q->curr))))
+	deadline = curr->deadline;
+	if (ht_queue_charge(q, delta_ns, ht_slice_ns(ht_task_of(curr))))
 		resched_curr(rq);
+	/* It outlasted what was expected of it. */
+	if (curr->deadline != deadline)
+		ht_queue_expect(q, curr, request_ns(curr->weight));
 }
 
 /* A task slept: what it owes is forgiven, and its sleep counts in the average. */
@@ -130,6 +143,7 @@ static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	if (!task_current(rq, p))
 		begin_wait(rq, p, flags);
 
+	p->ht.expect_ns = min(p->ht.run_avg_ns, request_ns(weight));
 	ht_queue_add(&rq->ht.queue, &p->ht, weight, ht_slice_ns(p),
 		     flags & ENQUEUE_INITIAL);
 	rq->ht.nr_pinned += p->nr_cpus_allowed == 1;

@@ -519,15 +519,10 @@ static bool push_to_idle(struct rq *rq, struct task_struct *p)
 	return moved;
 }
 
-static u64 task_wait_ns(struct task_struct *p)
-{
-	return p->ht.weight * ht_default_slice_ns() / 1024;
-}
-
 /* The sample's CPU that gains most from a task of @rq, or -1 if none does. */
 static int shorter_queue(struct rq *rq, struct task_struct *p)
 {
-	u64 here = ht_wait_ns(rq), own = task_wait_ns(p);
+	u64 here = ht_wait_ns(rq), own = p->ht.expect_ns;
 	struct ht_wait waits[HT_MAX_WAITS];
 	struct ht_snap *snap;
 	int i, nr, start, best = -1;
@@ -571,7 +566,7 @@ static bool push_to_shorter(struct rq *rq, struct task_struct *p)
 	dst = cpu_rq(dst_cpu);
 	double_lock_balance(rq, dst);
 	if (may_move(rq, p, dst_cpu) &&
-	    ht_wait_ns(rq) > ht_wait_ns(dst) + task_wait_ns(p)) {
+	    ht_wait_ns(rq) > ht_wait_ns(dst) + p->ht.expect_ns) {
 		move_task(rq, dst, p, HT_MOVE_ROVER);
 		moved = true;
 	}

@@ -248,6 +248,8 @@ void ht_queue_del(struct ht_queue *q, struct sched_ht_entity *se,
 void ht_queue_set_curr(struct ht_queue *q, struct sched_ht_entity *se);
 void ht_queue_put_curr(struct ht_queue *q);
 bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns);
+void ht_queue_expect(struct ht_queue *q, struct sched_ht_entity *se,
+		     u32 expect_ns);
 void ht_queue_yield(struct ht_queue *q, u64 slice_ns);
 bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
 			u64 slice_ns);

@@ -19,7 +19,7 @@
 #include "ht_internal.h"
 
 /* One in so many turns is taken apart. */
-#define HT_PAIR_MEASURE		32
+#define HT_PAIR_MEASURE		128
 
 unsigned int sysctl_sched_ht_wake_ns = HT_WAKE_NS;
 
@@ -154,25 +154,23 @@ bool ht_pair_waits_briefly(const struct task_struct *p,
  * @req: request with a sample of waits
  * @p: task that the current task wakes; its pi_lock held
  *
- * Where its partner runs a task waits for the tail, not for a slice.
+ * Where its partner runs a task waits for the tail, not for all that it runs.
  */
 void ht_pair_discount(struct ht_request *req, const struct task_struct *p)
 {
 	int cpu = smp_processor_id();
-	u64 slice_ns, tail_ns;
-	u32 i;
+	u32 expect_ns = current->ht.expect_ns, tail_ns, i;
 
 	if (req->kind != HT_KIND_SYNC || !in_task() ||
 	    !take_turns(current, p) || !enabled())
 		return;
 
-	slice_ns = current->ht.weight * ht_default_slice_ns() / 1024;
-	tail_ns = min_t(u64, current->ht.tail_avg_ns, slice_ns);
+	tail_ns = min(current->ht.tail_avg_ns, expect_ns);
 	for (i = 0; i < req->nr_waits; i++) {
 		struct ht_wait *w = &req->waits[i];
 
-		if (w->cpu == cpu && w->wait_ns >= slice_ns)
-			w->wait_ns -= slice_ns - tail_ns;
+		if (w->cpu == cpu && w->wait_ns >= expect_ns)
+			w->wait_ns -= expect_ns - tail_ns;
 	}
 }
 

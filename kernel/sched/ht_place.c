@@ -40,15 +40,17 @@ bool ht_task_may_use(struct task_struct *p, int cpu)
 /**
  * ht_wait_ns() - how long a nice 0 task would wait on a CPU, roughly
  * @rq: its run queue; read without its lock
+ *
+ * For what the tasks of SCHED_HT are expected to run, which may be far less than
+ * a slice, and a slice of each of the others.
  */
 u64 ht_wait_ns(struct rq *rq)
 {
-	unsigned long weight = READ_ONCE(rq->ht.queue.weight);
 	unsigned int rt = rq->rt.rt_nr_running + rq->dl.dl_nr_running;
+	unsigned long others = ht_low_weight(rq) + rt * 1024UL;
 
-	weight += ht_low_weight(rq) + rt * 1024UL;
-
-	return weight * ht_default_slice_ns() / 1024;
+	return READ_ONCE(rq->ht.queue.expect_ns) +
+		others * ht_default_slice_ns() / 1024;
 }
 
 static bool runs_only_sched_idle(struct rq *rq)

@@ -60,6 +60,7 @@ static void sums_add(struct ht_queue *q, struct sched_ht_entity *se)
 {
 	q->sum_wv += (s64)(se->vruntime - q->base) * (s64)se->weight;
 	q->weight += se->weight;
+	q->expect_ns += se->expect_ns;
 	q->nr++;
 }
 
@@ -67,6 +68,7 @@ static void sums_del(struct ht_queue *q, struct sched_ht_entity *se)
 {
 	q->sum_wv -= (s64)(se->vruntime - q->base) * (s64)se->weight;
 	q->weight -= se->weight;
+	q->expect_ns -= se->expect_ns;
 	q->nr--;
 	if (!q->nr)
 		q->sum_wv = 0;
@@ -307,6 +309,20 @@ bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns)
 
 	se->deadline = se->vruntime + to_virtual(slice_ns, se->weight);
 	return q->nr > 1;
+}
+
+/**
+ * ht_queue_expect() - how long an entity is going to run
+ * @q: queue that it is in, if it is in one
+ * @se: entity
+ * @expect_ns: within its request; what others reckon with who may wait for it
+ */
+void ht_queue_expect(struct ht_queue *q, struct sched_ht_entity *se,
+		     u32 expect_ns)
+{
+	if (se->on_rq)
+		q->expect_ns += (s64)expect_ns - se->expect_ns;
+	se->expect_ns = expect_ns;
 }
 
 /**

@@ -20,6 +20,7 @@
  * @next:        entity that the running one hands over to, or NULL
  * @nr:          entities, @curr included
  * @weight:      sum of their weights
+ * @expect_ns:   sum of what they are expected to run
  * @base:        reference of the sums, in virtual ns
  * @sum_wv:      sum of weight x (vruntime - @base)
  *
@@ -31,6 +32,7 @@ struct ht_queue {
 	struct sched_ht_entity	*next;
 	unsigned int		nr;
 	unsigned long		weight;
+	u64			expect_ns;
 	u64			base;
 	s64			sum_wv;
 };
@@ -39,6 +41,10 @@ struct ht_queue {
  * struct ht_share - who of SCHED_HT and the classes below it is to run
  * @lag_ns:      service that SCHED_HT is owed, negative if the low side is
  * @stamp_ns:    rq_clock_task() up to which time has been charged
+ * @aside_ns:    what it is owed besides, and not paid by @guest
+ * @guest:       pid of the fair task that has the turn on its own account, or 0
+ * @guest_exec_ns: run time of @guest when it got it
+ * @guest_waits: it has not run since then
  * @low_turn:    it is the low side's turn; pick_task_ht() only reads it
  * @contended:   both sides had runnable tasks at the last charge
  *
@@ -47,6 +53,10 @@ struct ht_queue {
 struct ht_share {
 	s64			lag_ns;
 	u64			stamp_ns;
+	s64			aside_ns;
+	u64			guest_exec_ns;
+	pid_t			guest;
+	bool			guest_waits;
 	bool			low_turn;
 	bool			contended;
 };
@@ -65,7 +75,7 @@ struct ht_share {
  * @idle_work:   looks for a task to take over when the core became idle
  * @rover_tick:  jiffies of the next look at queue imbalance
  *
- * Protected by the rq lock; @bits and @queue.nr are read without it by
+ * Protected by the rq lock; @bits and sums of @queue are read without it by
  * decisions, which re-check.
  */
 struct ht_rq {

@@ -15,6 +15,11 @@
  *   rejoining  clamps lag to one slice: there is no credit for sleep. A side
  *              that comes back and owes nothing has its turn at once.
  *
+ *   guests     who wakes up on the CPU it went to sleep on did not take what
+ *              others of its side took too much: that is set aside until it sleeps
+ *              again, and it has a turn of its own, for its own account. What it
+ *              took itself is paid as SCHED_HT is served, as EEVDF pays lag.
+ *
  * Who ran is told by the class of the running task, so every way in which a
  * fair task gets the CPU counts, its deadline server included. Picking only
  * reads the turn; it changes where time is charged. All under the rq lock.
@@ -72,14 +77,21 @@ bool ht_is_low(const struct task_struct *p)
 	return p->sched_class == &fair_sched_class;
 }
 
+static unsigned long fair_weight(const struct task_struct *p)
+{
+	return scale_load_down(p->se.load.weight);
+}
+
 static void charge_contended(struct rq *rq, struct task_struct *ran, u64 delta)
 {
 	unsigned long ht = rq->ht.queue.weight, low = ht_low_weight(rq);
 
+	/* Who ran may be about to sleep, and was the last of its side. */
 	if (task_on_ht(ran))
-		rq->ht.share.lag_ns -= share_of(delta, low, ht);
+		rq->ht.share.lag_ns -= share_of(delta, low, ht ?: ran->ht.weight);
 	else if (ht_is_low(ran))
-		rq->ht.share.lag_ns += share_of(delta, ht, low);
+		rq->ht.share.lag_ns += share_of(delta, ht,
+						low ?: fair_weight(ran));
 }
 
 static void charge_alone(struct ht_share *share, struct task_struct *ran,
@@ -104,6 +116,8 @@ void ht_share_charge(struct rq *rq, struct task_struct *ran)
 	s64 delta = now - share->stamp_ns;
 
 	share->stamp_ns = now;
+	if (!rq->ht.queue.nr)
+		share->aside_ns = 0;
 	if (delta > 0 && share->contended)
 		charge_contended(rq, ran, delta);
 	else if (delta > 0)
@@ -122,6 +136,16 @@ void ht_share_charge(struct rq *rq, struct task_struct *ran)
 	share->contended = contended;
 }
 
+/*
+ * The turn is a guest's, but it has not run: fair lets another go first. Within
+ * bounds, or a guest that comes often would get any amount of time for others.
+ */
+static bool guest_is_next(const struct ht_share *share)
+{
+	return share->guest_waits &&
+		share->aside_ns + share->lag_ns < 2 * (s64)ht_default_slice_ns();
+}
+
 /**
  * ht_share_decide() - whose turn it is from now on
  * @rq: run queue, its lock held, its time charged
@@ -135,7 +159,8 @@ void ht_share_decide(struct rq *rq)
 		low = false;
 	else if (share->lag_ns < 0)
 		low = true;
-	else if (share->lag_ns > (s64)(ht_default_slice_ns() / 4))
+	else if (share->lag_ns > (s64)(ht_default_slice_ns() / 4) &&
+		 !guest_is_next(share))
 		low = false;
 
 	if (low != share->low_turn)
@@ -151,6 +176,55 @@ static bool nothing_to_share(struct rq *rq)
 	return !share->contended && !share->lag_ns && !share->low_turn;
 }
 
+static bool fell_asleep(struct task_struct *p)
+{
+	return (!task_on_rq_queued(p) || p->se.sched_delayed) &&
+		!(READ_ONCE(p->__state) & TASK_DEAD);
+}
+
+static u32 debt_left(struct rq *rq, const struct task_struct *p)
+{
+	s64 served_ns = share_of(rq_clock_task(rq) - p->ht.debt_clock_ns,
+				 fair_weight(p), rq->ht.queue.weight);
+
+	return served_ns < p->ht.debt_ns ? p->ht.debt_ns - served_ns : 0;
+}
+
+/*
+ * A fair task goes to sleep. As a guest, or as the last of its side, it takes
+ * along what is owed to SCHED_HT; what had been set aside counts again. Between
+ * tasks that wake each other no debt must get lost, so others leave it here.
+ */
+static void guest_leaves(struct rq *rq, struct task_struct *p)
+{
+	struct ht_share *share = &rq->ht.share;
+	bool guest = share->guest == p->pid;
+	s64 debt_ns = max(share->lag_ns, 0LL);
+
+	if (!rq->ht.queue.nr || p->sched_class != &fair_sched_class ||
+	    !fell_asleep(p))
+		return;
+
+	if (p->ht.debt_cpu != cpu_of(rq))
+		p->ht.debt_ns = 0;
+	p->ht.debt_cpu = cpu_of(rq);
+	if (!guest && ht_nr_low(rq))
+		return;
+
+	/* Another of its side may have run in its turn, too. */
+	if (guest)
+		debt_ns = min_t(s64, debt_ns, p->se.sum_exec_runtime -
+				share->guest_exec_ns);
+	share->lag_ns += share->aside_ns - debt_ns;
+	share->aside_ns = 0;
+	share->guest = 0;
+	share->guest_waits = false;
+	if (p->ht.debt_ns)
+		debt_ns += debt_left(rq, p);
+	p->ht.debt_ns = min_t(u64, debt_ns, ht_default_slice_ns());
+	p->ht.debt_clock_ns = rq_clock_task(rq);
+}
+
 /**
  * ht_share_update() - charge and decide, ahead of a pick
  * @rq: run queue, its lock held and its clock updated
@@ -161,6 +235,7 @@ void ht_share_update(struct rq *rq)
 		return;
 
 	ht_share_charge(rq, ht_curr(rq));
+	guest_leaves(rq, ht_curr(rq));
 	ht_share_decide(rq);
 }
 
@@ -185,6 +260,24 @@ bool ht_share_is_low_turn(struct rq *rq)
 	return rq->ht.share.low_turn && ht_nr_low(rq);
 }
 
+/* @p woke up beside SCHED_HT: is it one that was here before? */
+static void guest_comes(struct rq *rq, struct task_struct *p)
+{
+	struct ht_share *share = &rq->ht.share;
+
+	if (p->sched_class != &fair_sched_class ||
+	    p->ht.debt_cpu != cpu_of(rq) || share->lag_ns < 0)
+		return;
+
+	share->guest = p->pid;
+	share->guest_exec_ns = p->se.sum_exec_runtime;
+	share->guest_waits = true;
+	share->aside_ns += share->lag_ns;
+	share->lag_ns = debt_left(rq, p);
+	p->ht.debt_ns = 0;
+	share->low_turn |= !share->lag_ns;
+}
+
 /* Called at every switch of task, whatever their classes. */
 void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 		       struct task_struct *next)
@@ -193,6 +286,8 @@ void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 		rq->ht.share.stamp_ns = rq_clock_task(rq);
 	else
 		ht_share_charge(rq, prev);
+	if (next->pid == rq->ht.share.guest)
+		rq->ht.share.guest_waits = false;
 
 	if (task_on_ht(prev))
 		ht_warm_stop(rq, prev);
@@ -237,6 +332,7 @@ void __ht_wakeup_low(struct rq *rq, struct task_struct *p)
 		return;
 
 	ht_share_charge(rq, curr);
+	guest_comes(rq, p);
 	ht_share_decide(rq);
 	if (ht_share_is_low_turn(rq))
 		resched_curr(rq);

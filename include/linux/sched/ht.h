@@ -52,8 +52,15 @@ struct ht_warmth {
  * @pair:          how many times in a row that was so, saturating
  * @sync_exec_ns:  its run time when it last woke its partner up and said that
  *                 it was about to sleep, 0 if it did not since it woke up
- * @tail_avg_ns:   decayed average of its run from then until it sleeps
+ * @tail_avg_ns:   decayed average of its run from then until it sleeps, or
+ *                 until it wakes its partner up again
  * @weight:        load weight that its accounting uses, as nice gives it
+ * @expect_ns:     run that is still expected of it, a slice at most; part of the
+ *                 sum of the queue that it is in
+ * @debt_ns:       what SCHED_HT was owed on its CPU when it went to sleep there
+ *                 as a task of a class below, which it is to pay (ht_share.c)
+ * @debt_clock_ns: rq_clock_task() of that CPU then
+ * @debt_cpu:      that CPU
  * @claim_cpu:     CPU with a claim in this task's name, -1 if none
  * @push_cpu:      CPU that it is about to be pushed to, -1 if none
  * @unshare_ns:    local_clock() at its last un-sharing, for the rate limit
@@ -70,7 +77,8 @@ struct ht_warmth {
  * Written under the rq lock of the CPU that the task is on, but for
  * @claim_cpu, @last_why, @waker and @pair, which the waker writes under
  * p->pi_lock while the task is not queued, and @sync_exec_ns, which the running
- * task writes itself. All of it is inert in a task of another policy.
+ * task writes itself. All of it but for the debt is inert in a task of another
+ * policy.
  */
 struct sched_ht_entity {
 	struct rb_node		run_node;
@@ -88,6 +96,10 @@ struct sched_ht_entity {
 	u32			tail_avg_ns;
 	u64			sync_exec_ns;
 	unsigned long		weight;
+	u32			expect_ns;
+	u32			debt_ns;
+	u64			debt_clock_ns;
+	int			debt_cpu;
 	int			claim_cpu;
 	int			push_cpu;
 	u64			unshare_ns;

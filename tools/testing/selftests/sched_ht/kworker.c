@@ -8,7 +8,8 @@
  * the pinned kworkers. A SCHED_NORMAL thread that sleeps in short steps is the
  * second probe. Waits are counted in ticks that the CPU handled between the
  * wakeup and the switch to the thread, as the trace has them in order. Means are
- * compared by probe, long waits over both.
+ * compared by probe, long waits over both. What tracing itself starts on that
+ * CPU is another fair task, so the first ticks do not count.
  */
 #include "ht_test.h"
 #include "ht_trace.h"
@@ -16,6 +17,7 @@
 #define MAX_WOKEN	64
 #define EXTRA_TICKS	2
 #define SETTLE_MS	400
+#define SETTLE_TICKS	16
 
 struct waits {
 	int cpu;
@@ -26,7 +28,7 @@ struct waits {
 		unsigned int since;
 	} woken[MAX_WOKEN];
 	struct {
-		unsigned int samples, sum, max, second;
+		unsigned int samples, sum, max;
 	} probe[2];		/* kworkers, the sleeping thread */
 };
 
@@ -65,12 +67,8 @@ static void note_run(struct waits *w, int pid, int probe)
 		w->woken[i].pid = 0;
 		w->probe[probe].samples++;
 		w->probe[probe].sum += wait;
-		if (wait > w->probe[probe].max) {
-			w->probe[probe].second = w->probe[probe].max;
+		if (wait > w->probe[probe].max)
 			w->probe[probe].max = wait;
-		} else if (wait > w->probe[probe].second) {
-			w->probe[probe].second = wait;
-		}
 	}
 }
 
@@ -83,7 +81,8 @@ static void observe(const struct ht_event *ev, const struct ht_replay *replay,
 	(void)replay;
 	if (ev->type == HT_EV_TICK && ev->cpu == w->cpu)
 		w->ticks++;
-	else if (ev->type == HT_EV_WAKEUP && probe >= 0 && ev->dst == w->cpu)
+	else if (ev->type == HT_EV_WAKEUP && probe >= 0 && ev->dst == w->cpu &&
+		 w->ticks >= SETTLE_TICKS)
 		note_wakeup(w, ev->pid);
 	else if (ev->type == HT_EV_SWITCH && probe >= 0 && ev->cpu == w->cpu)
 		note_run(w, ev->pid, probe);
@@ -97,7 +96,7 @@ static void probe_body(struct ht_slot *slot)
 	}
 }
 
-static void measure(int policy, int hogs, struct waits *w)
+static void measure(int policy, int hogs, int fair_hogs, struct waits *w)
 {
 	unsigned int rounds = ht_rounds(15);
 	struct ht_audit audit;
@@ -106,6 +105,8 @@ static void measure(int policy, int hogs, struct waits *w)
 	for (int i = 0; i < hogs; i++)
 		ht_hog(policy == SCHED_HT ? "ht-hog" : "nh-hog", policy, 0,
 		       HT_CPU(cpu));
+	for (int i = 0; i < fair_hogs; i++)
+		ht_hog("nh-hog", SCHED_OTHER, 0, HT_CPU(cpu));
 	probe = ht_task("nh-probe", SCHED_OTHER, 0, HT_CPU(cpu), probe_body);
 	/* The hogs began as SCHED_NORMAL tasks: leave what that costs out. */
 	ht_sleep_ms(SETTLE_MS);
@@ -130,22 +131,24 @@ static double mean(const struct waits *w, int probe)
 		(double)w->probe[probe].sum / w->probe[probe].samples : 0;
 }
 
-/*
- * The longest of either probe, as both are pinned threads of nice 0 and wakeups
- * are few; but for the longest wait of each probe. That hides something: beside
- * 16 HT hogs nearly every run has one wait of 4 to 8 ticks, where the two ticks
- * that are promised would be exceeded. It is reported, and not judged yet.
- */
+/* Of either probe: both are pinned threads of nice 0, and wakeups are few. */
 static unsigned int longest(const struct waits *w)
 {
-	return w->probe[0].second > w->probe[1].second ? w->probe[0].second :
-							 w->probe[1].second;
+	return w->probe[0].max > w->probe[1].max ? w->probe[0].max :
+						   w->probe[1].max;
 }
 
-static void compare(int hogs)
+/* Both probes, over all wakeups. */
+static double mean_of_all(const struct waits *w)
 {
-	struct waits ht, normal;
+	unsigned int samples = w->probe[0].samples + w->probe[1].samples;
 
+	return samples ? (double)(w->probe[0].sum + w->probe[1].sum) / samples : 0;
+}
+
+static void measure_both(int hogs, int fair_hogs, struct waits *normal,
+			 struct waits *ht)
+{
 	ht_topo_read(&topo);
 	ht_need_trace();
 	ht_need_cpus(&topo, 2, 1);
@@ -153,18 +156,26 @@ static void compare(int hogs)
 		ht_skip("needs vm.stat_refresh");
 	cpu = 63 - __builtin_clzll(topo.usable);
 	ht_pin(0, topo.usable & ~HT_CPU(cpu));
-	measure(SCHED_OTHER, hogs, &normal);
-	measure(SCHED_HT, hogs, &ht);
+	measure(SCHED_OTHER, hogs, fair_hogs, normal);
+	measure(SCHED_HT, hogs, fair_hogs, ht);
 	for (int i = 0; i < 2; i++) {
 		ht_note("%s, %d hogs: waits of %u/%u wakeups in ticks: NORMAL mean %.2f max %u, HT mean %.2f max %u",
-			probe_names[i], hogs, normal.probe[i].samples,
-			ht.probe[i].samples, mean(&normal, i),
-			normal.probe[i].max, mean(&ht, i), ht.probe[i].max);
-		EXPECT(ht.probe[i].samples >= 5, "only %u wakeups",
-		       ht.probe[i].samples);
+			probe_names[i], hogs, normal->probe[i].samples,
+			ht->probe[i].samples, mean(normal, i),
+			normal->probe[i].max, mean(ht, i), ht->probe[i].max);
+		EXPECT(ht->probe[i].samples >= 5, "only %u wakeups",
+		       ht->probe[i].samples);
+	}
+}
+
+static void compare(int hogs)
+{
+	struct waits ht, normal;
+
+	measure_both(hogs, 0, &normal, &ht);
+	for (int i = 0; i < 2; i++)
 		EXPECT(mean(&ht, i) <= mean(&normal, i) + EXTRA_TICKS, "%s, mean",
 		       probe_names[i]);
-	}
 	EXPECT(longest(&ht) <= longest(&normal) + EXTRA_TICKS,
 	       "the longest wait: %u ticks, %u beside SCHED_NORMAL hogs",
 	       longest(&ht), longest(&normal));
@@ -183,4 +194,19 @@ TEST(hogs_4, "pinned kernel threads beside 4 HT hogs")
 TEST(hogs_16, "pinned kernel threads beside 16 HT hogs")
 {
 	compare(16);
+}
+
+/*
+ * The side of the fair class then waits for its share, 1/17 of the time, and a
+ * probe must not wait with it. It may when the other has run in its turn, so only
+ * the mean is judged.
+ */
+TEST(fair_hog, "pinned kernel threads beside 16 HT hogs and a NORMAL one")
+{
+	struct waits ht, normal;
+
+	measure_both(16, 1, &normal, &ht);
+	EXPECT(mean_of_all(&ht) <= mean_of_all(&normal) + EXTRA_TICKS,
+	       "mean of all waits: %.2f ticks, %.2f beside SCHED_NORMAL hogs",
+	       mean_of_all(&ht), mean_of_all(&normal));
 }

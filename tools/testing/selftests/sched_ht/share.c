@@ -203,6 +203,47 @@ TEST(no_credit, "a side that was absent gets no credit and no debt")
 	expect_no_credit(SCHED_OTHER, SCHED_HT);
 }
 
+/* Runs for more than a tick, and is gone before it has to pay for that. */
+static void burst_body(struct ht_slot *slot)
+{
+	while (slot->command != HT_STOP) {
+		ht_burn_ns(6 * HT_NSEC_PER_MSEC);
+		ht_sleep_ms(1);
+		slot->count++;
+	}
+}
+
+/* What is owed stays with who owes it, but it is not lost. */
+static void expect_debts_paid(int bursts, int hogs)
+{
+	double least = 100.0 * hogs / (hogs + bursts), ht = 0;
+	double share[MAX_HOGS];
+	int index[MAX_HOGS], nr = 0;
+
+	for (int i = 0; i < hogs; i++)
+		index[nr++] = ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
+	for (int i = 0; i < bursts; i++)
+		index[nr++] = ht_task("nh-burst", SCHED_OTHER, 0, HT_CPU(cpu),
+				      burst_body);
+	measure(index, nr, SHORT_NS, share);
+	for (int i = 0; i < hogs; i++)
+		ht += share[i];
+	ht_note("%d HT hogs got %.1f %% beside %d that sleep after each burst",
+		hogs, ht, bursts);
+	EXPECT(ht > least - POINTS, "%d hogs got %.1f %%, at least %.1f %% expected",
+	       hogs, ht, least);
+	ht_kill_all();
+}
+
+TEST(debts_paid, "fair tasks that sleep when they have had too much pay for it")
+{
+	setup();
+	expect_debts_paid(1, 1);
+	expect_debts_paid(1, 8);
+	expect_debts_paid(4, 4);
+	expect_debts_paid(4, 8);
+}
+
 static void yield_body(struct ht_slot *slot)
 {
 	while (slot->command != HT_STOP) {
