@@ -38,7 +38,7 @@ table()
 {
 	cat <<-'END'
 	1x2x2 | | | policy, sysctl, placement, warm, unshare, accounting, pi, coresched cookies_ht cookies_mixed cookies_alone uclamp, cgroup, hotplug
-	1x2x2 | | | tools/ht/tests/run.sh tools/ht/build/htctl, share, kworker -r 8, affinity -t 3, balance, scx -t 60 half without_scheduler, scx -r 20 load_unload
+	1x2x2 | | | tools/ht/tests/run.sh tools/ht/build/htctl, share, kworker -r 20, affinity -t 3, balance, scx -t 60 half without_scheduler, scx -r 20 load_unload
 	1x2x2 | | isolcpus=2,3 nohz_full=3 | isolcpus -r 20, share nohz_full_alone nohz_full_share nohz_full_late
 	1x2x2 | --cgroup v1 | | cgroup --cgroup v1, affinity --cgroup v1 -t 3 cpuset_storm
 	two-llc | | | placement -r 6, warm -r 6, tools/testing/ht/replay_guest.sh tools/ht/build/htctl tools/testing/ht/build/ht-replay, unshare -r 8 released_pair core_falls_idle simultaneous_futex, hotplug smt_control placement_after
@@ -181,7 +181,7 @@ run_guest()
 		opts+=(--env "HT_SCX=$HT_SCX")
 	fi
 	"$HT_ROOT/scripts/vm" --quiet --kernel "$KERNEL" --topo "$topo" \
-		--timeout 1500 --log "$log.console.log" --result "$log.json" \
+		--timeout 600 --log "$log.console.log" --result "$log.json" \
 		--append "noautogroup psi=1 $append" "${opts[@]}" -- \
 		/bin/bash "$SRC/run_guest.sh" "$BIN" "$@" > "$log.out" 2> "$log.err" ||
 		status=$?

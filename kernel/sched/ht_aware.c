@@ -321,7 +321,7 @@ static int select_task_rq_ht(struct task_struct *p, int cpu, int flags)
 		return ht_place(p, cpu, cpu, HT_KIND_EXEC);
 	if (flags & WF_FORK)
 		return ht_place(p, cpu, this_cpu, HT_KIND_FORK);
-	ht_pair_note_waker(p);
+	ht_pair_note_waker(p, flags & WF_SYNC);
 	if ((flags & WF_SYNC) && !(current->flags & PF_EXITING))
 		return ht_place(p, cpu, this_cpu, HT_KIND_SYNC);
 

@@ -311,11 +311,10 @@ u64 ht_warm_move_ns(const struct ht_snap *snap, struct task_struct *p,
 
 /* ht_pair.c */
 void ht_pair_reset(struct task_struct *p);
-void ht_pair_note_waker(struct task_struct *p);
+void ht_pair_note_waker(struct task_struct *p, bool sync);
 bool ht_pair_wakes(const struct task_struct *waker, const struct task_struct *p);
 bool ht_pair_waits_briefly(const struct task_struct *p,
 			   const struct task_struct *curr);
-void ht_pair_discount(struct ht_request *req, const struct task_struct *p);
 void ht_pair_sleep(struct task_struct *p);
 bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu);
 

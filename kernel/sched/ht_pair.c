@@ -10,7 +10,9 @@
  * each turn costs leaving idle there and going idle here, on one it is a switch.
  * What is lost on one CPU is the tail, that is what the waker still runs until
  * it sleeps, which would go on beside the other's turn. So the wakee follows its
- * waker if the tails of both take less than two wakeups of idle CPUs do.
+ * waker if the tails of both take less than two wakeups of idle CPUs do; and with
+ * nothing idle in any case, as it is handed the CPU there ahead of all that wait,
+ * and no CPU is lost while the tail does.
  *
  * Locks: waker and pair are written by who wakes the task, with its pi_lock
  * held; the tail by the task itself and under its rq lock when it goes to sleep.
@@ -39,12 +41,15 @@ void ht_pair_reset(struct task_struct *p)
 /**
  * ht_pair_note_waker() - the current task wakes another
  * @p: woken task, p->pi_lock is held
+ * @sync: the waker is about to sleep
  *
  * A partner is forgotten by quarters: one wakeup by somebody else does not end
- * what lasted for many, and one by the partner does not bring it back. What was
- * waited for counts as nobody: an interrupt, or a kernel thread that ends I/O.
+ * what lasted for many, and one by the partner does not bring it back. By
+ * sixteenths if that other does not wait for an answer: who hands on a lock is no
+ * partner. What was waited for counts as nobody: an interrupt, or a kernel thread
+ * that ends I/O.
  */
-void ht_pair_note_waker(struct task_struct *p)
+void ht_pair_note_waker(struct task_struct *p, bool sync)
 {
 	if (!in_task() || current->flags & PF_KTHREAD)
 		return;
@@ -53,7 +58,7 @@ void ht_pair_note_waker(struct task_struct *p)
 		p->ht.pair += p->ht.pair < 255;
 		return;
 	}
-	p->ht.pair -= DIV_ROUND_UP(p->ht.pair, 4);
+	p->ht.pair -= DIV_ROUND_UP(p->ht.pair, sync ? 4 : 16);
 	if (!p->ht.pair)
 		p->ht.waker = current->pid;
 }
@@ -98,7 +103,8 @@ void ht_pair_sleep(struct task_struct *p)
 static bool enabled(void)
 {
 	return READ_ONCE(sysctl_sched_ht_smt) &&
-		READ_ONCE(sysctl_sched_ht_cache_hot);
+		READ_ONCE(sysctl_sched_ht_cache_hot) &&
+		READ_ONCE(sysctl_sched_ht_wake_ns);
 }
 
 /* In one LLC, and so in one root domain: beyond, it would be a costly move. */
@@ -149,31 +155,6 @@ bool ht_pair_waits_briefly(const struct task_struct *p,
 	return take_turns(curr, p) && enabled() && tails_are_short(curr, p);
 }
 
-/**
- * ht_pair_discount() - nobody waits for a partner that is about to sleep
- * @req: request with a sample of waits
- * @p: task that the current task wakes; its pi_lock held
- *
- * Where its partner runs a task waits for the tail, not for all that it runs.
- */
-void ht_pair_discount(struct ht_request *req, const struct task_struct *p)
-{
-	int cpu = smp_processor_id();
-	u32 expect_ns = current->ht.expect_ns, tail_ns, i;
-
-	if (req->kind != HT_KIND_SYNC || !in_task() ||
-	    !take_turns(current, p) || !enabled())
-		return;
-
-	tail_ns = min(current->ht.tail_avg_ns, expect_ns);
-	for (i = 0; i < req->nr_waits; i++) {
-		struct ht_wait *w = &req->waits[i];
-
-		if (w->cpu == cpu && w->wait_ns >= expect_ns)
-			w->wait_ns -= expect_ns - tail_ns;
-	}
-}
-
 /*
  * On one CPU tails are not seen: the partner takes over in the middle of them.
  * So now and then a turn is taken apart, to see whether that is still right.
@@ -200,13 +181,19 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 	if (!in_task() || !take_turns(current, p) || !enabled())
 		return false;
 
-	/* It may not have slept since the last time: a long tail all the same. */
 	exec_ns = ht_exec_ns(current, cpu);
-	end_tail(current, exec_ns);
+	/* It did not sleep since the last time: that was no turn. */
+	if (current->ht.sync_exec_ns)
+		end_tail(current, exec_ns + ht_default_slice_ns());
 	current->ht.sync_exec_ns = exec_ns;
+
+	if (!in_one_llc(&snap->topo, slot, ht_snap_slot(snap, prev_cpu)) ||
+	    !ht_task_may_use(p, cpu))
+		return false;
+	if (!ht_any_idle(snap, cpu))
+		return true;
 
 	return !is_time_to_measure(current) && tails_are_short(current, p) &&
 		READ_ONCE(cpu_rq(cpu)->nr_running) == 1 &&
-		in_one_llc(&snap->topo, slot, ht_snap_slot(snap, prev_cpu)) &&
-		ht_task_may_use(p, cpu) && !could_have_core(snap, cpu, slot);
+		!could_have_core(snap, cpu, slot);
 }

@@ -231,7 +231,6 @@ static void add_waits(struct ht_snap *snap, struct task_struct *p,
 		      struct ht_request *req, int cpu)
 {
 	req->nr_waits = ht_find_waits(snap, p, cpu, req->prev_cpu, req->waits);
-	ht_pair_discount(req, p);
 }
 
 static int decide(struct ht_snap *snap, struct task_struct *p,

@@ -421,10 +421,32 @@ TEST(turns_end, "two that begin to run at the same time are told apart")
 	times = take_turns(TURNS, 0);
 	EXPECT(times > TURNS / 10, "%lld times only", times);
 	EXPECT(sched_number(mate, "ht.pair") >= 8, "no pair");
-	/* Time for some of the turns that are taken apart. */
-	take_turns(TURNS, 4);
+	/* Time for some of the turns that are taken apart, one in 128. */
+	take_turns(3 * TURNS, 4);
 	times = take_turns(TURNS / 4, 4);
 	EXPECT(times <= TURNS / 40, "followed %lld times at the end", times);
+	end_turns();
+}
+
+/* Behind the hog that runs there, but it is handed the CPU. */
+TEST(turns_busy, "with every CPU busy two that take turns share one")
+{
+	int turns = TURNS / 4, cpu;
+	long long times;
+
+	begin_turns(1);
+	for (cpu = 0; cpu < HT_MAX_CPUS; cpu++)
+		if (topo.usable & HT_CPU(cpu))
+			ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
+	take_turns(turns, 0);
+	times = take_turns(turns, 0);
+	ht_note("followed %lld times in %d turns", times, turns);
+	EXPECT(times > turns / 4, "%lld times only", times);
+	set_knob("wake_ns", 0);
+	times = take_turns(turns, 0);
+	EXPECT(!times, "followed %lld times with wake_ns=0", times);
+	/* They have the pipes open, too. */
+	ht_kill_all();
 	end_turns();
 }
 
