@@ -143,7 +143,10 @@ static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	if (!task_current(rq, p))
 		begin_wait(rq, p, flags);
 
-	p->ht.expect_ns = min(p->ht.run_avg_ns, request_ns(weight));
+	/* One that is moved may have outlasted its average. */
+	if (flags & (ENQUEUE_WAKEUP | ENQUEUE_INITIAL) || !p->ht.expect_ns)
+		p->ht.expect_ns = p->ht.run_avg_ns;
+	p->ht.expect_ns = min(p->ht.expect_ns, request_ns(weight));
 	ht_queue_add(&rq->ht.queue, &p->ht, weight, ht_slice_ns(p),
 		     flags & ENQUEUE_INITIAL);
 	rq->ht.nr_pinned += p->nr_cpus_allowed == 1;
@@ -273,6 +276,9 @@ struct task_struct *ht_pick_alone(struct rq *rq)
 {
 	struct task_struct *p;
 
+	/* The last of the low side may just have gone to sleep. */
+	if (!task_on_ht(ht_curr(rq)))
+		ht_share_update(rq);
 	p = ht_task_of(ht_queue_pick(&rq->ht.queue, false));
 	put_prev_set_next_task(rq, ht_curr(rq), p);
 

@@ -253,6 +253,7 @@ void ht_queue_expect(struct ht_queue *q, struct sched_ht_entity *se,
 void ht_queue_yield(struct ht_queue *q, u64 slice_ns);
 bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
 			u64 slice_ns);
+bool ht_queue_takes_over(const struct sched_ht_entity *se, u64 slice_ns);
 bool ht_queue_preempts(struct ht_queue *q, struct sched_ht_entity *se,
 		       bool shorter);
 struct sched_ht_entity *ht_queue_pick(struct ht_queue *q, bool skip_curr);
@@ -291,6 +292,7 @@ bool ht_task_may_use(struct task_struct *p, int cpu);
 int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
 		  int start_cpu, struct ht_wait *waits);
 u64 ht_wait_ns(struct rq *rq);
+u64 ht_load_ns(struct rq *rq);
 
 /* ht_warm.c */
 void ht_clock_batch(struct rq *rq);

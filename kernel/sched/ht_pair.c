@@ -11,7 +11,7 @@
  * What is lost on one CPU is the tail, that is what the waker still runs until
  * it sleeps, which would go on beside the other's turn. So the wakee follows its
  * waker if the tails of both take less than two wakeups of idle CPUs do; and with
- * nothing idle in any case, as it is handed the CPU there ahead of all that wait,
+ * nothing idle if their runs are short, as it is handed the CPU there ahead of all that wait,
  * and no CPU is lost while the tail does.
  *
  * Locks: waker and pair are written by who wakes the task, with its pi_lock
@@ -142,6 +142,13 @@ static bool tails_are_short(const struct task_struct *a,
 			      READ_ONCE(sysctl_sched_ht_wake_ns));
 }
 
+/* One after the other they take less than what either would wait for anyway. */
+static bool runs_are_short(const struct task_struct *a,
+			   const struct task_struct *b)
+{
+	return (u64)a->ht.run_avg_ns + b->ht.run_avg_ns < ht_default_slice_ns();
+}
+
 /**
  * ht_pair_waits_briefly() - does a queued task wait for its partner's turn only?
  * @p: task
@@ -191,7 +198,8 @@ bool ht_pair_follows(struct ht_snap *snap, struct task_struct *p, int prev_cpu)
 	    !ht_task_may_use(p, cpu))
 		return false;
 	if (!ht_any_idle(snap, cpu))
-		return true;
+		return runs_are_short(current, p) && ht_queue_takes_over(&p->ht,
+						ht_slice_ns(p));
 
 	return !is_time_to_measure(current) && tails_are_short(current, p) &&
 		READ_ONCE(cpu_rq(cpu)->nr_running) == 1 &&

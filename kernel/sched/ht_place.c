@@ -53,6 +53,19 @@ u64 ht_wait_ns(struct rq *rq)
 		others * ht_default_slice_ns() / 1024;
 }
 
+/**
+ * ht_load_ns() - as ht_wait_ns(), if each task needed its whole request
+ * @rq: its run queue; read without its lock
+ */
+u64 ht_load_ns(struct rq *rq)
+{
+	unsigned int rt = rq->rt.rt_nr_running + rq->dl.dl_nr_running;
+	unsigned long weight = READ_ONCE(rq->ht.queue.weight) +
+		ht_low_weight(rq) + rt * 1024UL;
+
+	return weight * ht_default_slice_ns() / 1024;
+}
+
 static bool runs_only_sched_idle(struct rq *rq)
 {
 	unsigned int nr = READ_ONCE(rq->nr_running);

@@ -23,6 +23,8 @@
 #include <linux/rbtree_augmented.h>
 
 #define HT_NICE_0_WEIGHT	1024
+/* Who owes more than this part of a slice is not handed the CPU. */
+#define HT_HAND_OVER_PART	16
 
 static struct sched_ht_entity *node_entity(struct rb_node *node)
 {
@@ -376,11 +378,21 @@ static struct sched_ht_entity *tree_pick(struct ht_queue *q)
 bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
 			u64 slice_ns)
 {
-	if (ht_queue_lag(q, se) < -(s64)(slice_ns / 16))
+	if (ht_queue_lag(q, se) < -(s64)(slice_ns / HT_HAND_OVER_PART))
 		return false;
 
 	q->next = se;
 	return true;
+}
+
+/**
+ * ht_queue_takes_over() - would a sleeping entity be handed the CPU?
+ * @se: entity in no queue
+ * @slice_ns: length of its requests
+ */
+bool ht_queue_takes_over(const struct sched_ht_entity *se, u64 slice_ns)
+{
+	return se->vlag >= -(s64)(slice_ns / HT_HAND_OVER_PART);
 }
 
 /**

@@ -41,9 +41,9 @@ struct ht_queue {
  * struct ht_share - who of SCHED_HT and the classes below it is to run
  * @lag_ns:      service that SCHED_HT is owed, negative if the low side is
  * @stamp_ns:    rq_clock_task() up to which time has been charged
+ * @low_weight:  of the low side at the last charge while it had tasks
  * @aside_ns:    what it is owed besides, and not paid by @guest
  * @guest:       pid of the fair task that has the turn on its own account, or 0
- * @guest_exec_ns: run time of @guest when it got it
  * @guest_waits: it has not run since then
  * @low_turn:    it is the low side's turn; pick_task_ht() only reads it
  * @contended:   both sides had runnable tasks at the last charge
@@ -54,7 +54,7 @@ struct ht_share {
 	s64			lag_ns;
 	u64			stamp_ns;
 	s64			aside_ns;
-	u64			guest_exec_ns;
+	unsigned long		low_weight;
 	pid_t			guest;
 	bool			guest_waits;
 	bool			low_turn;

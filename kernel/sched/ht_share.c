@@ -15,6 +15,8 @@
  *   rejoining  clamps lag to one slice: there is no credit for sleep. A side
  *              that comes back and owes nothing has its turn at once.
  *
+ *   debts      a fair task that sleeps as the last of its side takes what is owed
+ *              for its last run along, and brings it when it runs again.
  *   guests     who wakes up on the CPU it went to sleep on did not take what
  *              others of its side took too much: that is set aside until it sleeps
  *              again, and it has a turn of its own, for its own account. What it
@@ -77,21 +79,17 @@ bool ht_is_low(const struct task_struct *p)
 	return p->sched_class == &fair_sched_class;
 }
 
-static unsigned long fair_weight(const struct task_struct *p)
-{
-	return scale_load_down(p->se.load.weight);
-}
-
 static void charge_contended(struct rq *rq, struct task_struct *ran, u64 delta)
 {
 	unsigned long ht = rq->ht.queue.weight, low = ht_low_weight(rq);
 
 	/* Who ran may be about to sleep, and was the last of its side. */
+	ht = ht ?: ran->ht.weight;
+	low = low ?: rq->ht.share.low_weight;
 	if (task_on_ht(ran))
-		rq->ht.share.lag_ns -= share_of(delta, low, ht ?: ran->ht.weight);
+		rq->ht.share.lag_ns -= share_of(delta, low, ht);
 	else if (ht_is_low(ran))
-		rq->ht.share.lag_ns += share_of(delta, ht,
-						low ?: fair_weight(ran));
+		rq->ht.share.lag_ns += share_of(delta, ht, low);
 }
 
 static void charge_alone(struct ht_share *share, struct task_struct *ran,
@@ -101,6 +99,15 @@ static void charge_alone(struct ht_share *share, struct task_struct *ran,
 		share->lag_ns = max(share->lag_ns - delta, 0LL);
 	else if (ht_is_low(ran) && share->lag_ns < 0)
 		share->lag_ns = min(share->lag_ns + delta, 0LL);
+}
+
+/* What was set aside is owed again. */
+static void no_guest(struct ht_share *share)
+{
+	share->lag_ns += share->aside_ns;
+	share->aside_ns = 0;
+	share->guest = 0;
+	share->guest_waits = false;
 }
 
 /**
@@ -116,8 +123,6 @@ void ht_share_charge(struct rq *rq, struct task_struct *ran)
 	s64 delta = now - share->stamp_ns;
 
 	share->stamp_ns = now;
-	if (!rq->ht.queue.nr)
-		share->aside_ns = 0;
 	if (delta > 0 && share->contended)
 		charge_contended(rq, ran, delta);
 	else if (delta > 0)
@@ -134,6 +139,10 @@ void ht_share_charge(struct rq *rq, struct task_struct *ran)
 			share->low_turn = share->lag_ns < 0;
 	}
 	share->contended = contended;
+	if (contended)
+		share->low_weight = ht_low_weight(rq);
+	else
+		no_guest(share);
 }
 
 /*
@@ -165,6 +174,7 @@ void ht_share_decide(struct rq *rq)
 
 	if (low != share->low_turn)
 		ht_count(SHARE_TURNS);
+	share->guest_waits &= low;
 	share->low_turn = low;
 }
 
@@ -176,53 +186,63 @@ static bool nothing_to_share(struct rq *rq)
 	return !share->contended && !share->lag_ns && !share->low_turn;
 }
 
-static bool fell_asleep(struct task_struct *p)
+static bool leaves(struct task_struct *p)
 {
-	return (!task_on_rq_queued(p) || p->se.sched_delayed) &&
-		!(READ_ONCE(p->__state) & TASK_DEAD);
+	return !task_on_rq_queued(p) || p->se.sched_delayed;
 }
 
 static u32 debt_left(struct rq *rq, const struct task_struct *p)
 {
-	s64 served_ns = share_of(rq_clock_task(rq) - p->ht.debt_clock_ns,
-				 fair_weight(p), rq->ht.queue.weight);
+	unsigned long weight = min(scale_load_down(p->se.load.weight),
+				   rq->ht.share.low_weight);
+	s64 served_ns = share_of(rq_clock_task(rq) - p->ht.debt_clock_ns, weight,
+				 rq->ht.queue.weight);
 
 	return served_ns < p->ht.debt_ns ? p->ht.debt_ns - served_ns : 0;
 }
 
 /*
  * A fair task goes to sleep. As a guest, or as the last of its side, it takes
- * along what is owed to SCHED_HT; what had been set aside counts again. Between
- * tasks that wake each other no debt must get lost, so others leave it here.
+ * along what is owed to SCHED_HT for its last run; what had been set aside counts
+ * again. Between tasks that wake each other no debt must get lost, so others leave
+ * it here, and who exits does.
  */
 static void guest_leaves(struct rq *rq, struct task_struct *p)
 {
 	struct ht_share *share = &rq->ht.share;
-	bool guest = share->guest == p->pid;
-	s64 debt_ns = max(share->lag_ns, 0LL);
+	u64 ran_ns = p->se.sum_exec_runtime - p->se.prev_sum_exec_runtime;
+	bool last = !ht_nr_low(rq), guest = share->guest == p->pid;
+	s64 debt_ns;
 
-	if (!rq->ht.queue.nr || p->sched_class != &fair_sched_class ||
-	    !fell_asleep(p))
+	if (!rq->ht.queue.nr || p->sched_class != &fair_sched_class || !leaves(p))
 		return;
 
-	if (p->ht.debt_cpu != cpu_of(rq))
-		p->ht.debt_ns = 0;
+	debt_ns = min_t(s64, min(ran_ns, ht_default_slice_ns()),
+			max(share->lag_ns, 0LL));
+	if (last || guest)
+		no_guest(share);
+	if (READ_ONCE(p->__state) & TASK_DEAD)
+		return;
+
 	p->ht.debt_cpu = cpu_of(rq);
-	if (!guest && ht_nr_low(rq))
+	if (p->ht.debt_ns || !(last || guest))
 		return;
 
-	/* Another of its side may have run in its turn, too. */
-	if (guest)
-		debt_ns = min_t(s64, debt_ns, p->se.sum_exec_runtime -
-				share->guest_exec_ns);
-	share->lag_ns += share->aside_ns - debt_ns;
-	share->aside_ns = 0;
-	share->guest = 0;
-	share->guest_waits = false;
-	if (p->ht.debt_ns)
-		debt_ns += debt_left(rq, p);
-	p->ht.debt_ns = min_t(u64, debt_ns, ht_default_slice_ns());
+	share->lag_ns -= debt_ns;
+	p->ht.debt_ns = debt_ns;
 	p->ht.debt_clock_ns = rq_clock_task(rq);
+}
+
+/* Who is about to run pays what it owes, wherever it ran up the debt. */
+static void debt_comes(struct rq *rq, struct task_struct *p)
+{
+	if (!p->ht.debt_ns)
+		return;
+
+	if (rq->ht.share.contended)
+		rq->ht.share.lag_ns += p->ht.debt_cpu == cpu_of(rq) ?
+			debt_left(rq, p) : p->ht.debt_ns;
+	p->ht.debt_ns = 0;
 }
 
 /**
@@ -260,21 +280,24 @@ bool ht_share_is_low_turn(struct rq *rq)
 	return rq->ht.share.low_turn && ht_nr_low(rq);
 }
 
-/* @p woke up beside SCHED_HT: is it one that was here before? */
+/*
+ * @p woke up beside SCHED_HT: is it one that was here before? The state tells it
+ * from one that is moved here or has another nice value.
+ */
 static void guest_comes(struct rq *rq, struct task_struct *p)
 {
 	struct ht_share *share = &rq->ht.share;
 
-	if (p->sched_class != &fair_sched_class ||
+	if (p->sched_class != &fair_sched_class || !share->contended ||
+	    READ_ONCE(p->__state) == TASK_RUNNING ||
 	    p->ht.debt_cpu != cpu_of(rq) || share->lag_ns < 0)
 		return;
 
 	share->guest = p->pid;
-	share->guest_exec_ns = p->se.sum_exec_runtime;
 	share->guest_waits = true;
 	share->aside_ns += share->lag_ns;
-	share->lag_ns = debt_left(rq, p);
-	p->ht.debt_ns = 0;
+	share->lag_ns = 0;
+	debt_comes(rq, p);
 	share->low_turn |= !share->lag_ns;
 }
 
@@ -288,6 +311,7 @@ void __ht_sched_switch(struct rq *rq, struct task_struct *prev,
 		ht_share_charge(rq, prev);
 	if (next->pid == rq->ht.share.guest)
 		rq->ht.share.guest_waits = false;
+	debt_comes(rq, next);
 
 	if (task_on_ht(prev))
 		ht_warm_stop(rq, prev);
