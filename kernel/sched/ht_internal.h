@@ -14,6 +14,7 @@
  *   ht_balance.c  un-sharing, idle pull, push, queue imbalance
  *   ht_idle.c	   idle words and claims
  *   ht_warm.c	   run clocks, the cache-hot estimate, what a price is made of
+ *   ht_pair.c	   who wakes whom, pairs that take turns
  *   topology_ht.c builds and publishes snapshots, switches the class on and off
  *   ht_group.c	   who may be SCHED_HT, and who has to leave it
  *   ht_debug.c	   sysctl, debugfs, counters, /proc/PID/sched

@@ -52,11 +52,11 @@ struct ht_warmth {
  * @pair:          how many times in a row that was so, saturating
  * @sync_exec_ns:  its run time when it last woke its partner up and said that
  *                 it was about to sleep, 0 if it did not since it woke up
- * @tail_avg_ns:   decayed average of its run from then until it sleeps, or
- *                 until it wakes its partner up again
+ * @tail_avg_ns:   decayed average of its run from then until it sleeps; or until it
+ *                 wakes its partner up again, and a slice
  * @weight:        load weight that its accounting uses, as nice gives it
- * @expect_ns:     run that is still expected of it, a slice at most; part of the
- *                 sum of the queue that it is in
+ * @expect_ns:     run that is expected of it, one request at most; part of the sum
+ *                 of the queue that it is in
  * @debt_ns:       what SCHED_HT was owed on its CPU when it went to sleep there
  *                 as a task of a class below, which it is to pay (ht_share.c)
  * @debt_clock_ns: rq_clock_task() of that CPU then
