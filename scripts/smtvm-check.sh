@@ -169,19 +169,36 @@ check_signing()
 }
 
 # The caches: a neighbour on the sibling evicts, one on another core does not;
-# a task that moves to another core refills.
+# a task that moves to another core refills. An interrupt in one of the short
+# reads can take longer than the read, so each is the median of three. Starting
+# and reaping the neighbour takes kernel work on this core, which evicts a part of
+# the data (37 to 98 us for what takes 33 warm and 600 cold).
+medians_of_walks()
+{
+	sed -n "s/^walk $1 //p" "$work/caches" | awk '
+		{ for (i = 1; i <= 3; i++) v[i, NR] = $i }
+		function least(a, b) { return a < b ? a : b }
+		function most(a, b) { return a < b ? b : a }
+		function median(i,  a, b, c) {
+			a = v[i, 1] + 0; b = v[i, 2] + 0; c = v[i, 3] + 0
+			return most(least(a, b), least(most(a, b), c))
+		}
+		END { if (NR == 3) print median(1), median(2), median(3) }'
+}
+
 check_caches()
 {
 	local beside apart
 
-	guest caches 1x2x2 cache=on "$probe walk 0 1; $probe walk 0 2" || return 0
-	beside=$(sed -n 's/^walk 0 1 //p' "$work/caches")
-	apart=$(sed -n 's/^walk 0 2 //p' "$work/caches")
+	guest caches 1x2x2 cache=on \
+		"for i in 1 2 3; do $probe walk 0 1; $probe walk 0 2; done" || return 0
+	beside=$(medians_of_walks "0 1")
+	apart=$(medians_of_walks "0 2")
 	verdict "$(awk -v v="$beside" 'BEGIN { split(v, a, " ");
 		print (a[1] > 0 && a[2] > 4 * a[1] && a[3] < 2 * a[1]) }')" \
 		"caches: warm, after the sibling streamed, moved to the sibling: $beside ns"
 	verdict "$(awk -v v="$apart" 'BEGIN { split(v, a, " ");
-		print (a[1] > 0 && a[2] < 2 * a[1] && a[3] > 4 * a[1]) }')" \
+		print (a[1] > 0 && a[2] < 4 * a[1] && a[3] > 4 * a[1]) }')" \
 		"caches: warm, after another core streamed, moved to that core: $apart ns"
 }
 
