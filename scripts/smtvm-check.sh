@@ -168,11 +168,8 @@ check_signing()
 		"$1: openssl rsa512 alone, and two on siblings: $rates per second, model 110 : 60"
 }
 
-# The caches: a neighbour on the sibling evicts, one on another core does not;
-# a task that moves to another core refills. An interrupt in one of the short
-# reads can take longer than the read, so each is the median of three. Starting
-# and reaping the neighbour takes kernel work on this core, which evicts a part of
-# the data (37 to 98 us for what takes 33 warm and 600 cold).
+# Three times of `probe walk $1`, each the median of three: an interrupt in one of
+# the short reads can take longer than the read.
 medians_of_walks()
 {
 	sed -n "s/^walk $1 //p" "$work/caches" | awk '
@@ -186,6 +183,10 @@ medians_of_walks()
 		END { if (NR == 3) print median(1), median(2), median(3) }'
 }
 
+# The caches: a neighbour on the sibling evicts, one on another core does not;
+# a task that moves to another core refills. Starting and reaping the neighbour
+# takes kernel work on this core, which evicts a part of the data (37 to 98 us for
+# what takes 33 warm and 600 cold).
 check_caches()
 {
 	local beside apart

@@ -11,8 +11,8 @@
  * What is lost on one CPU is the tail, that is what the waker still runs until
  * it sleeps, which would go on beside the other's turn. So the wakee follows its
  * waker if the tails of both take less than two wakeups of idle CPUs do; and with
- * nothing idle if their runs are short, as it is handed the CPU there ahead of all that wait,
- * and no CPU is lost while the tail does.
+ * nothing idle if their runs are short, as it is handed the CPU there ahead of all
+ * that wait, and no CPU is lost while the tail does.
  *
  * Locks: waker and pair are written by who wakes the task, with its pi_lock
  * held; the tail by the task itself and under its rq lock when it goes to sleep.
