@@ -14,8 +14,9 @@
 #   OUT            where logs go (out/selftest)
 #   HT_KERNEL      a bzImage to boot instead
 #   HT_SCX         a sched_ext scheduler to load (scripts/scx-simple.sh builds one)
-# A program that fails runs a second time, in a fresh guest, and what it does then
-# counts: on a busy host a virtual CPU may stand still for many ticks.
+# A program that fails, or that a guest never came to, runs a second time in a
+# fresh guest, and what it does then counts: on a busy host a virtual CPU may
+# stand still for many ticks. After a hang it says what hung.
 # The last line is "N passed, N failed, N skipped", counted in cases.
 # exit: 0 nothing failed; 1 something did; 2 usage
 set -euo pipefail
@@ -85,9 +86,10 @@ wanted_specs()
 
 passed=0 failed=0 skipped=0
 skips=()
-# Whether this is the second try, and what needs one.
+# Whether this is the second try, what needs one, and what all needed one.
 second=0
 again=()
+retried=()
 
 # Sums up the TAP output of one program in file $1; $2 status, $3 seconds,
 # $4 spec, $5 guest. Shows it all if anything failed.
@@ -121,7 +123,8 @@ add_up()
 	if [ "$bad" != 0 ] && [ "$second" = 0 ]; then
 		again+=("$spec")
 		echo "again   $guest: $spec ($bad failed at the first try, $seconds s)"
-		grep -E '^(not ok|# FAILED)' "$file" | sed 's/^/        /' || true
+		grep -E '^(not ok|# FAILED|# hang|Bail out)' "$file" |
+			sed 's/^/        /' || true
 		return
 	fi
 	passed=$((passed + ok)) skipped=$((skipped + skip)) failed=$((failed + bad))
@@ -163,9 +166,33 @@ judge_output()
 	rm -f "$part"
 	for spec in "$@"; do
 		[[ $done_specs == *"|$spec|"* ]] && continue
+		if [ "$second" = 0 ]; then
+			again+=("$spec")
+			echo "again   $guest: $spec (did not come to its end)"
+			continue
+		fi
 		failed=$((failed + 1))
 		echo "FAILED  $guest: $spec (did not come to its end)"
 	done
+}
+
+# $1 status of guest $2, whose complaints are in file $3. One that hung is booted
+# again; a bad console log counts at once.
+judge_guest()
+{
+	local word=FAILED
+
+	case $1 in
+	0 | 1) return ;;
+	5 | 124)
+		if [ "$second" = 0 ] && ! grep -q 'console log is bad' "$3"; then
+			word=again
+		fi
+		;;
+	esac
+	[ "$word" = again ] || failed=$((failed + 1))
+	printf '%-7s %s: the guest ended with %d: %s\n' "$word" "$2" "$1" \
+		"$(tail -n 3 "$3")"
 }
 
 # $1 topology, $2 vm options, $3 boot parameters, $4... specs
@@ -192,13 +219,7 @@ run_guest()
 		return 0
 	fi
 	judge_output "$log.out" "$name" "$@"
-	case $status in
-	0 | 1) ;;
-	*)
-		failed=$((failed + 1))
-		echo "FAILED  $name: the guest ended with $status: $(tail -n 3 "$log.err")"
-		;;
-	esac
+	judge_guest "$status" "$name" "$log.err"
 	echo "        $name: $((SECONDS - start)) s in all"
 }
 
@@ -210,6 +231,7 @@ run_guest_twice()
 	again=() second=0
 	run_guest "$@"
 	[ ${#again[@]} -gt 0 ] || return 0
+	retried+=("${again[@]/#/$topo: }")
 	second=1
 	run_guest "$topo" "$options" "$append" "${again[@]}"
 	second=0
@@ -258,6 +280,10 @@ fi
 ran=0
 run_table
 [ "$ran" -gt 0 ] || usage_die "nothing in the table (--list) matches TESTS=$TESTS TOPO=$TOPO"
+if [ ${#retried[@]} -gt 0 ]; then
+	echo "Run twice, the second try counts:"
+	printf '  %s\n' "${retried[@]}"
+fi
 if [ ${#skips[@]} -gt 0 ]; then
 	echo "Skipped, and why:"
 	printf '  %s\n' "${skips[@]}" | sort -u

@@ -20,6 +20,7 @@
 /* Shared between the harness and the process that runs a case. */
 struct report {
 	volatile int failures;
+	volatile bool hung;
 	char reason[REASON_LEN];
 };
 
@@ -156,6 +157,14 @@ static void run_child(const struct ht_case *tc)
 	ht_end_case();
 }
 
+/* Once: what comes after a hang is the same one. */
+static void report_hang(pid_t group)
+{
+	if (!report->hung)
+		ht_hang_report(group);
+	report->hung = true;
+}
+
 /* Sleeps until the case ends: a poll would be load that the case can feel. */
 static int wait_case(pid_t pid, unsigned int limit_sec)
 {
@@ -171,6 +180,7 @@ static int wait_case(pid_t pid, unsigned int limit_sec)
 
 		if (spent >= limit_sec) {
 			ht_fail("harness", 0, "harness", "no end within %u s", limit_sec);
+			report_hang(pid);
 			kill(-pid, SIGKILL);
 			waitpid(pid, &status, 0);
 			return HT_EXIT_FAIL;
@@ -280,6 +290,12 @@ static int run_all(char **names, int nr)
 			break;
 		default:
 			failed++;
+		}
+		/* Nothing that follows on this machine would mean anything. */
+		if (report->hung) {
+			printf("Bail out! %s hangs\n", cases[i].name);
+			fflush(stdout);
+			return HT_EXIT_HUNG;
 		}
 	}
 	printf("# Totals: pass:%d fail:%d xfail:0 xpass:0 skip:%d error:0\n",
@@ -737,6 +753,7 @@ bool ht_hung(uint64_t since, const char *what)
 	if (ht_now() - since < HT_HANG_SEC * HT_NSEC_PER_SEC)
 		return false;
 	ht_fail("hang", 0, "hang", "%s: nothing within %d s", what, HT_HANG_SEC);
+	report_hang(getpgrp());
 	return true;
 }
 

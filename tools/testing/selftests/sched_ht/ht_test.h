@@ -45,11 +45,14 @@
 #define HT_NSEC_PER_SEC		1000000000ULL
 #define HT_NSEC_PER_MSEC	1000000ULL
 /* Longest that anything may take before it is taken for hung. */
+#ifndef HT_HANG_SEC
 #define HT_HANG_SEC		120
+#endif
 
 #define HT_EXIT_PASS		0
 #define HT_EXIT_FAIL		1
 #define HT_EXIT_SKIP		4
+#define HT_EXIT_HUNG		5
 
 /* CPUs as a bitmap: the guests of these tests have at most 64. */
 typedef uint64_t ht_mask;
@@ -238,6 +241,7 @@ long long ht_timer_irqs(int cpu);
 int ht_futex_wait(volatile uint32_t *word, uint32_t value);
 int ht_futex_wake(volatile uint32_t *word, int nr);
 bool ht_hung(uint64_t since, const char *what);
+void ht_hang_report(pid_t group);
 
 /* Needs: end the case as skipped when the machine or kernel lacks it. */
 

@@ -12,7 +12,8 @@
 # Around the output of each there is a line
 #	## begin SPEC
 #	## end STATUS SECONDS SPEC
-# exit: 0 all passed or skipped; 1 some failed
+# A program that hangs is the last one.
+# exit: 0 all passed or skipped; 1 some failed; 5 one hung
 set -uo pipefail
 
 faults=/sys/kernel/debug/sched_ht/fault
@@ -73,6 +74,7 @@ for spec in "$@"; do
 	run_spec "$spec"
 	case $? in
 	0 | 4) ;;
+	5) exit 5 ;;
 	*) result=1 ;;
 	esac
 done
