@@ -78,18 +78,11 @@ static void update_load_avg(struct rq *rq, bool running)
 	cpufreq_update_util(rq, 0);
 }
 
-/* What a request takes of a nice 0 task's time, if all of it is needed. */
-static u32 request_ns(unsigned long weight)
-{
-	return min_t(u64, weight * ht_default_slice_ns() / 1024, U32_MAX);
-}
-
 static void update_curr_ht(struct rq *rq)
 {
 	struct ht_queue *q = &rq->ht.queue;
 	struct sched_ht_entity *curr = q->curr;
 	s64 delta_ns;
-	u64 deadline;
 
 	if (!curr)
 		return;
@@ -98,12 +91,13 @@ static void update_curr_ht(struct rq *rq)
 	if (delta_ns <= 0)
 		return;
 
-	deadline = curr->deadline;
-	if (ht_queue_charge(q, delta_ns, ht_slice_ns(ht_task_of(curr))))
-		resched_curr(rq);
+	if (!ht_queue_charge(q, delta_ns, ht_slice_ns(ht_task_of(curr))))
+		return;
+
 	/* It outlasted what was expected of it. */
-	if (curr->deadline != deadline)
-		ht_queue_expect(q, curr, request_ns(curr->weight));
+	ht_queue_expect(q, curr, ht_request_ns(curr->weight));
+	if (q->nr > 1)
+		resched_curr(rq);
 }
 
 /* A task slept: what it owes is forgiven, and its sleep counts in the average. */
@@ -146,7 +140,7 @@ static void enqueue_task_ht(struct rq *rq, struct task_struct *p, int flags)
 	/* One that is moved may have outlasted its average. */
 	if (flags & (ENQUEUE_WAKEUP | ENQUEUE_INITIAL) || !p->ht.expect_ns)
 		p->ht.expect_ns = p->ht.run_avg_ns;
-	p->ht.expect_ns = min(p->ht.expect_ns, request_ns(weight));
+	p->ht.expect_ns = min_t(u64, p->ht.expect_ns, ht_request_ns(weight));
 	ht_queue_add(&rq->ht.queue, &p->ht, weight, ht_slice_ns(p),
 		     flags & ENQUEUE_INITIAL);
 	rq->ht.nr_pinned += p->nr_cpus_allowed == 1;

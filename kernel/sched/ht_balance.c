@@ -519,15 +519,10 @@ static bool push_to_idle(struct rq *rq, struct task_struct *p)
 	return moved;
 }
 
-static u64 task_load_ns(const struct task_struct *p)
-{
-	return p->ht.weight * ht_default_slice_ns() / 1024;
-}
-
 /* The sample's CPU that gains most from a task of @rq, or -1 if none does. */
 static int shorter_queue(struct rq *rq, struct task_struct *p)
 {
-	u64 here = ht_load_ns(rq), own = task_load_ns(p);
+	u64 here = ht_load_ns(rq), own = ht_request_ns(p->ht.weight);
 	struct ht_wait waits[HT_MAX_WAITS];
 	struct ht_snap *snap;
 	int i, nr, start, best = -1;
@@ -540,12 +535,10 @@ static int shorter_queue(struct rq *rq, struct task_struct *p)
 
 	/* A wide LLC is seen in parts, one after the other. */
 	start = cpumask_any_and_distribute(p->cpus_ptr, cpu_active_mask);
-	nr = ht_find_waits(snap, p, cpu_of(rq), start, waits);
+	nr = ht_find_waits(snap, p, cpu_of(rq), start, ht_load_ns, waits);
 	for (i = 0; i < nr; i++) {
-		u64 load = ht_load_ns(cpu_rq(waits[i].cpu));
-
-		if (load < least) {
-			least = load;
+		if (waits[i].wait_ns < least) {
+			least = waits[i].wait_ns;
 			best = waits[i].cpu;
 		}
 	}
@@ -573,7 +566,7 @@ static bool push_to_shorter(struct rq *rq, struct task_struct *p)
 	dst = cpu_rq(dst_cpu);
 	double_lock_balance(rq, dst);
 	if (may_move(rq, p, dst_cpu) &&
-	    ht_load_ns(rq) > ht_load_ns(dst) + task_load_ns(p)) {
+	    ht_load_ns(rq) > ht_load_ns(dst) + ht_request_ns(p->ht.weight)) {
 		move_task(rq, dst, p, HT_MOVE_ROVER);
 		moved = true;
 	}

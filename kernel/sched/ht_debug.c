@@ -8,6 +8,7 @@
 #include "ht_check.h"
 
 #include <linux/debugfs.h>
+#include <linux/sched/clock.h>
 #include <linux/seq_file.h>
 #include <linux/sysctl.h>
 
@@ -186,6 +187,48 @@ static int tasks_show(struct seq_file *m, void *v)
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(tasks);
+
+/* Who runs where, and whose turn it is: for whom something does not run. */
+static void show_cpu(struct seq_file *m, int cpu)
+{
+	struct rq *rq = cpu_rq(cpu);
+	struct task_struct *curr;
+	struct ht_share share;
+	unsigned int nr, nr_low;
+	struct rq_flags rf;
+	s64 clock_age_ns;
+	pid_t pid;
+	bool resched;
+
+	rq_lock_irqsave(rq, &rf);
+	curr = ht_curr(rq);
+	pid = curr->pid;
+	resched = test_tsk_need_resched(curr);
+	nr = rq->ht.queue.nr;
+	nr_low = ht_nr_low(rq);
+	share = rq->ht.share;
+	clock_age_ns = sched_clock_cpu(cpu) - rq->clock;
+	rq_unlock_irqrestore(rq, &rf);
+
+	seq_printf(m, "cpu%d: pid=%d resched=%d nr=%u low=%u bits=%#x", cpu, pid,
+		   resched, nr, nr_low, READ_ONCE(rq->ht.bits));
+	seq_printf(m, " low_turn=%d contended=%d lag_ns=%lld aside_ns=%lld",
+		   share.low_turn, share.contended, share.lag_ns,
+		   share.aside_ns);
+	seq_printf(m, " guest=%d guest_waits=%d clock_age_ns=%lld\n",
+		   share.guest, share.guest_waits, clock_age_ns);
+}
+
+static int cpus_show(struct seq_file *m, void *v)
+{
+	int cpu;
+
+	for_each_online_cpu(cpu)
+		show_cpu(m, cpu);
+
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(cpus);
 
 #ifdef CONFIG_SCHED_HT_DEBUG
 enum ht_fault ht_fault_on;
@@ -408,6 +451,7 @@ static int __init ht_debugfs_init(void)
 	debugfs_create_file("stats", 0400, dir, NULL, &stats_fops);
 	debugfs_create_file("topology", 0400, dir, NULL, &topology_fops);
 	debugfs_create_file("tasks", 0400, dir, NULL, &tasks_fops);
+	debugfs_create_file("cpus", 0400, dir, NULL, &cpus_fops);
 	debug_files(dir);
 
 	return 0;

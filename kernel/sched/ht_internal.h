@@ -94,6 +94,12 @@ static inline u64 ht_default_slice_ns(void)
 	return (u64)READ_ONCE(sysctl_sched_ht_slice_us) * NSEC_PER_USEC;
 }
 
+/* What requests of tasks of this weight take, if all of them is needed. */
+static inline u64 ht_request_ns(unsigned long weight)
+{
+	return weight * ht_default_slice_ns() / 1024;
+}
+
 /* Counters of debugfs sched_ht/stats, in this order. */
 enum ht_stat {
 	HT_STAT_CLAIM_TAKEN,
@@ -250,7 +256,7 @@ void ht_queue_set_curr(struct ht_queue *q, struct sched_ht_entity *se);
 void ht_queue_put_curr(struct ht_queue *q);
 bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns);
 void ht_queue_expect(struct ht_queue *q, struct sched_ht_entity *se,
-		     u32 expect_ns);
+		     u64 expect_ns);
 void ht_queue_yield(struct ht_queue *q, u64 slice_ns);
 bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
 			u64 slice_ns);
@@ -291,7 +297,8 @@ bool ht_place_move_pays(struct ht_snap *snap, struct task_struct *p, int cpu,
 			u32 slot);
 bool ht_task_may_use(struct task_struct *p, int cpu);
 int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
-		  int start_cpu, struct ht_wait *waits);
+		  int start_cpu, u64 (*measure)(struct rq *rq),
+		  struct ht_wait *waits);
 u64 ht_wait_ns(struct rq *rq);
 u64 ht_load_ns(struct rq *rq);
 

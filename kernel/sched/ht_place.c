@@ -37,6 +37,14 @@ bool ht_task_may_use(struct task_struct *p, int cpu)
 		sched_core_cookie_match(cpu_rq(cpu), p);
 }
 
+/* Requests of all that is not of SCHED_HT. */
+static u64 others_ns(struct rq *rq)
+{
+	unsigned int rt = rq->rt.rt_nr_running + rq->dl.dl_nr_running;
+
+	return ht_request_ns(ht_low_weight(rq) + rt * 1024UL);
+}
+
 /**
  * ht_wait_ns() - how long a nice 0 task would wait on a CPU, roughly
  * @rq: its run queue; read without its lock
@@ -46,11 +54,7 @@ bool ht_task_may_use(struct task_struct *p, int cpu)
  */
 u64 ht_wait_ns(struct rq *rq)
 {
-	unsigned int rt = rq->rt.rt_nr_running + rq->dl.dl_nr_running;
-	unsigned long others = ht_low_weight(rq) + rt * 1024UL;
-
-	return READ_ONCE(rq->ht.queue.expect_ns) +
-		others * ht_default_slice_ns() / 1024;
+	return READ_ONCE(rq->ht.queue.expect_ns) + others_ns(rq);
 }
 
 /**
@@ -59,11 +63,7 @@ u64 ht_wait_ns(struct rq *rq)
  */
 u64 ht_load_ns(struct rq *rq)
 {
-	unsigned int rt = rq->rt.rt_nr_running + rq->dl.dl_nr_running;
-	unsigned long weight = READ_ONCE(rq->ht.queue.weight) +
-		ht_low_weight(rq) + rt * 1024UL;
-
-	return weight * ht_default_slice_ns() / 1024;
+	return ht_request_ns(READ_ONCE(rq->ht.queue.weight)) + others_ns(rq);
 }
 
 static bool runs_only_sched_idle(struct rq *rq)
@@ -73,40 +73,45 @@ static bool runs_only_sched_idle(struct rq *rq)
 	return nr && nr == READ_ONCE(rq->cfs.idle_h_nr_running);
 }
 
-static int add_wait(struct task_struct *p, int cpu, struct ht_wait *waits,
-		    int nr)
+/* A sample under way: of the CPUs that @p may use, by this measure. */
+struct sample {
+	struct task_struct	*p;
+	u64			(*measure)(struct rq *rq);
+	struct ht_wait		*waits;
+	int			nr;
+	int			looks;
+};
+
+static void add_wait(struct sample *s, int cpu)
 {
 	struct rq *rq = cpu_rq(cpu);
 
-	if (nr == HT_MAX_WAITS || !ht_task_may_use(p, cpu))
-		return nr;
+	if (s->nr == HT_MAX_WAITS || !ht_task_may_use(s->p, cpu))
+		return;
 
-	waits[nr].cpu = cpu;
-	waits[nr].sched_idle = runs_only_sched_idle(rq);
-	waits[nr].wait_ns = ht_wait_ns(rq);
-
-	return nr + 1;
+	s->waits[s->nr++] = (struct ht_wait){
+		.cpu		= cpu,
+		.sched_idle	= runs_only_sched_idle(rq),
+		.wait_ns	= s->measure(rq),
+	};
 }
 
 /* Slots of one LLC, from @slot on and around. */
-static int add_llc_waits(const struct ht_topo *topo, const struct ht_llc *llc,
-			 u32 slot, struct task_struct *p, struct ht_wait *waits,
-			 int nr, int *looks)
+static void add_llc_waits(struct sample *s, const struct ht_topo *topo,
+			  const struct ht_llc *llc, u32 slot)
 {
 	u32 first = llc->first_word * HT_WORD_BITS;
 	u32 nr_slots = llc->nr_words * HT_WORD_BITS, i;
 	u32 offset = slot - first < nr_slots ? slot - first : 0;
 
-	for (i = 0; i < nr_slots && nr < HT_MAX_WAITS && *looks > 0; i++) {
-		u32 s = first + (offset + i) % nr_slots;
+	for (i = 0; i < nr_slots && s->nr < HT_MAX_WAITS && s->looks > 0; i++) {
+		u32 cpu = topo->slot_cpu[first + (offset + i) % nr_slots];
 
-		if (topo->slot_cpu[s] == HT_NONE)
+		if (cpu == HT_NONE)
 			continue;
-		(*looks)--;
-		nr = add_wait(p, topo->slot_cpu[s], waits, nr);
+		s->looks--;
+		add_wait(s, cpu);
 	}
-
-	return nr;
 }
 
 static u32 domain_of(const struct ht_topo *topo, u32 slot)
@@ -129,6 +134,7 @@ static bool in_reach(const struct ht_topo *topo, u32 home, int cpu)
  * @p: task, its affinity stable
  * @cpu: where it is; the sample stays in its root domain
  * @start_cpu: where to begin, @cpu if it is out of reach
+ * @measure: ht_wait_ns() or ht_load_ns()
  * @waits: HT_MAX_WAITS entries
  *
  * All allowed CPUs if they are few, otherwise the neighbourhood of @start_cpu:
@@ -137,36 +143,40 @@ static bool in_reach(const struct ht_topo *topo, u32 home, int cpu)
  * Return: entries filled.
  */
 int ht_find_waits(struct ht_snap *snap, struct task_struct *p, int cpu,
-		  int start_cpu, struct ht_wait *waits)
+		  int start_cpu, u64 (*measure)(struct rq *rq),
+		  struct ht_wait *waits)
 {
 	const struct ht_topo *topo = &snap->topo;
 	u32 home = ht_cpu_slot(topo, cpu), slot, llc, i;
-	int nr = 0, looks = HT_MAX_LOOKS;
+	struct sample s = {
+		.p = p, .measure = measure, .waits = waits, .looks = HT_MAX_LOOKS,
+	};
 
-	if (home == HT_NONE)
-		return add_wait(p, cpu, waits, nr);
+	if (home == HT_NONE) {
+		add_wait(&s, cpu);
+		return s.nr;
+	}
 
 	if (p->nr_cpus_allowed <= HT_MAX_WAITS) {
 		for_each_cpu(cpu, p->cpus_ptr) {
 			if (in_reach(topo, home, cpu))
-				nr = add_wait(p, cpu, waits, nr);
+				add_wait(&s, cpu);
 		}
-		return nr;
+		return s.nr;
 	}
 
 	slot = in_reach(topo, home, start_cpu) ? ht_cpu_slot(topo, start_cpu) :
 						 home;
 	llc = topo->word_llc[slot / HT_WORD_BITS];
-	for (i = 0; i < topo->nr_llcs && looks > 0; i++) {
+	for (i = 0; i < topo->nr_llcs && s.looks > 0; i++) {
 		u32 next = topo->llc_order[llc * topo->nr_llcs + i];
 
 		if (topo->llc[next].domain != topo->llc[llc].domain)
 			continue;
-		nr = add_llc_waits(topo, &topo->llc[next], slot, p, waits, nr,
-				   &looks);
+		add_llc_waits(&s, topo, &topo->llc[next], slot);
 	}
 
-	return nr;
+	return s.nr;
 }
 
 /* What is asked. It has no prices yet; requests are recorded, so all is set. */
@@ -243,7 +253,8 @@ static bool apply(struct ht_snap *snap, struct task_struct *p,
 static void add_waits(struct ht_snap *snap, struct task_struct *p,
 		      struct ht_request *req, int cpu)
 {
-	req->nr_waits = ht_find_waits(snap, p, cpu, req->prev_cpu, req->waits);
+	req->nr_waits = ht_find_waits(snap, p, cpu, req->prev_cpu, ht_wait_ns,
+				      req->waits);
 }
 
 static int decide(struct ht_snap *snap, struct task_struct *p,

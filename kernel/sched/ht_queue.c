@@ -294,7 +294,7 @@ void ht_queue_put_curr(struct ht_queue *q)
  * @delta_ns: for so long
  * @slice_ns: length of its requests
  *
- * Return: true if its request is served and others wait.
+ * Return: true if its request is served.
  */
 bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns)
 {
@@ -310,7 +310,7 @@ bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns)
 		return false;
 
 	se->deadline = se->vruntime + to_virtual(slice_ns, se->weight);
-	return q->nr > 1;
+	return true;
 }
 
 /**
@@ -320,11 +320,13 @@ bool ht_queue_charge(struct ht_queue *q, u64 delta_ns, u64 slice_ns)
  * @expect_ns: within its request; what others reckon with who may wait for it
  */
 void ht_queue_expect(struct ht_queue *q, struct sched_ht_entity *se,
-		     u32 expect_ns)
+		     u64 expect_ns)
 {
+	u32 ns = min_t(u64, expect_ns, U32_MAX);
+
 	if (se->on_rq)
-		q->expect_ns += (s64)expect_ns - se->expect_ns;
-	se->expect_ns = expect_ns;
+		q->expect_ns += (s64)ns - se->expect_ns;
+	se->expect_ns = ns;
 }
 
 /**
@@ -364,21 +366,24 @@ static struct sched_ht_entity *tree_pick(struct ht_queue *q)
 	return best;
 }
 
+/* Little enough for fairness not to suffer if it is served ahead of others. */
+static bool owes_little(s64 lag, u64 slice_ns)
+{
+	return lag >= -(s64)(slice_ns / HT_HAND_OVER_PART);
+}
+
 /**
  * ht_queue_hand_over() - the running entity lets a certain one go first
  * @q: queue with a running entity
  * @se: queued entity
  * @slice_ns: length of its requests
  *
- * Only one that owes less than a part of a slice, so that fairness does not
- * suffer by more than that.
- *
- * Return: true if it goes first.
+ * Return: true if it goes first, which it does if it owes little.
  */
 bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
 			u64 slice_ns)
 {
-	if (ht_queue_lag(q, se) < -(s64)(slice_ns / HT_HAND_OVER_PART))
+	if (!owes_little(ht_queue_lag(q, se), slice_ns))
 		return false;
 
 	q->next = se;
@@ -392,7 +397,7 @@ bool ht_queue_hand_over(struct ht_queue *q, struct sched_ht_entity *se,
  */
 bool ht_queue_takes_over(const struct sched_ht_entity *se, u64 slice_ns)
 {
-	return se->vlag >= -(s64)(slice_ns / HT_HAND_OVER_PART);
+	return owes_little(se->vlag, slice_ns);
 }
 
 /**
