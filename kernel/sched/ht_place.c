@@ -250,11 +250,40 @@ static bool apply(struct ht_snap *snap, struct task_struct *p,
 	return true;
 }
 
+static void discount(struct ht_request *req, int cpu, u64 ns)
+{
+	u32 i;
+
+	for (i = 0; i < req->nr_waits; i++) {
+		if (req->waits[i].cpu == cpu)
+			req->waits[i].wait_ns -= min(req->waits[i].wait_ns, ns);
+	}
+}
+
+/*
+ * Estimates are rough, and no price keeps tasks from changing places for each
+ * difference. Who is woken by a waker that is about to sleep does not wait for
+ * that one; for others prev is as good as what is shorter by no more than what
+ * the task itself adds to it, as it is for the rover.
+ */
+static void plain_waits(struct task_struct *p, struct ht_request *req)
+{
+	unsigned long weight = scale_load_down(p->se.load.weight);
+
+	if (req->kind == HT_KIND_SYNC && in_task() && task_on_ht(current))
+		discount(req, smp_processor_id(), current->ht.expect_ns);
+	else if (req->kind == HT_KIND_WAKEUP)
+		discount(req, req->prev_cpu,
+			 min_t(u64, p->ht.run_avg_ns, ht_request_ns(weight)));
+}
+
 static void add_waits(struct ht_snap *snap, struct task_struct *p,
 		      struct ht_request *req, int cpu)
 {
 	req->nr_waits = ht_find_waits(snap, p, cpu, req->prev_cpu, ht_wait_ns,
 				      req->waits);
+	if (!req->priced)
+		plain_waits(p, req);
 }
 
 static int decide(struct ht_snap *snap, struct task_struct *p,

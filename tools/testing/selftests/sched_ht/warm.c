@@ -329,14 +329,20 @@ TEST(partner, "a steady pair ends up in one LLC, but not after a few wakeups")
 #define TURNS	200
 
 static int mate, to_mate, from_mate;
+/* In how many of the last turns the partner ran on our CPU. */
+static int turns_here;
 
-/* A byte back for each that comes, and then as many ms of work. */
+/* For each byte its CPU as one, and then as many ms of work. */
 static void answer(int in, int out)
 {
-	char byte;
+	char ms, cpu;
 
-	while (read(in, &byte, 1) == 1 && write(out, &byte, 1) == 1)
-		spin_ns(byte * MS);
+	while (read(in, &ms, 1) == 1) {
+		cpu = sched_getcpu();
+		if (write(out, &cpu, 1) != 1)
+			break;
+		spin_ns(ms * MS);
+	}
 	_exit(0);
 }
 
@@ -370,11 +376,14 @@ static void begin_turns(long long wake_ns)
 static long long take_turns(int turns, char ms)
 {
 	long long before = ht_stat("select.follow");
+	char cpu;
 
+	turns_here = 0;
 	for (int i = 0; i < turns && !ht_failed(); i++) {
 		EXPECT(write(to_mate, &ms, 1) == 1, "%s", strerror(errno));
 		spin_ns(2 * ms * MS);
-		EXPECT(read(from_mate, &ms, 1) == 1, "no answer");
+		EXPECT(read(from_mate, &cpu, 1) == 1, "no answer");
+		turns_here += cpu == sched_getcpu();
 	}
 	return ht_stat("select.follow") - before;
 }
@@ -446,6 +455,30 @@ TEST(turns_busy, "with every CPU busy two that take turns share one")
 	times = take_turns(turns, 0);
 	EXPECT(!times, "followed %lld times with wake_ns=0", times);
 	/* They have the pipes open, too. */
+	ht_kill_all();
+	end_turns();
+}
+
+/*
+ * As long as our runs are, our CPU is no better than that of a hog, unless it is
+ * known that we are about to sleep.
+ */
+TEST(plain_sync, "without SMT knowledge and nothing idle: to the waker's CPU")
+{
+	int turns = TURNS / 8, cpu;
+
+	begin_turns(1000000);
+	set_knob("smt", 0);
+	ht_pin(mate, HT_CPU(second));
+	ht_pin(0, HT_CPU(first));
+	for (cpu = 0; cpu < HT_MAX_CPUS; cpu++)
+		if (cpu != first && topo.usable & HT_CPU(cpu))
+			ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
+	take_turns(turns, 2);
+	EXPECT(!turns_here, "%d turns of a pinned partner here", turns_here);
+	ht_pin(mate, topo.usable);
+	take_turns(turns, 2);
+	EXPECT(turns_here > turns / 2, "%d of %d turns here", turns_here, turns);
 	ht_kill_all();
 	end_turns();
 }
