@@ -219,6 +219,7 @@ run_guest()
 		return 0
 	fi
 	judge_output "$log.out" "$name" "$@"
+	sed -n 's/.*\(the host did not run .*\)/        \1/p' "$log.err"
 	judge_guest "$status" "$name" "$log.err"
 	echo "        $name: $((SECONDS - start)) s in all"
 }

@@ -343,6 +343,26 @@ abort_tests()
 	check_err "QEMU aborts twice" 125 "QEMU failed (status -6)"
 }
 
+# A host that does not run QEMU for seconds is told of.
+host_tests()
+{
+	local wrapper=$WORK/qemu qemu=${HT_QEMU:-qemu-system-x86_64}
+
+	vm --result "$WORK/result" -- sleep 2
+	check "a host that runs QEMU" 0
+	! grep -q 'host did not run' "$WORK/err" ||
+		fail "a host that runs QEMU" "$(cat "$WORK/err")"
+	cat > "$wrapper" <<-END
+		#!/bin/bash
+		case "\$*" in *-version*) exec $qemu "\$@" ;; esac
+		(sleep 2; kill -STOP \$\$; sleep 9; kill -CONT \$\$) &
+		exec $qemu "\$@"
+	END
+	chmod +x "$wrapper"
+	vm --qemu "$wrapper" -- sleep 4
+	check_err "QEMU stopped for seconds" 0 "the host did not run thread"
+}
+
 # The host's files are there, and stay as they are.
 file_tests()
 {
@@ -440,6 +460,7 @@ main()
 		limit_tests
 		console_tests
 		abort_tests
+		host_tests
 		file_tests
 		environment_tests
 		assertion_tests
