@@ -63,7 +63,7 @@ report()
 		fault=$(trim "$fault") test=$(trim "$test") what=$(trim "$what")
 		without=$(status_of "$out" "$test")
 		with=$(status_of "$out" "fault=$fault $test")
-		if [ "$without" = 0 ] && [ "$with" = 1 ]; then
+		if [ "$without" = 0 ] && [[ $with == [15] ]]; then
 			caught=$((caught + 1))
 			echo "caught    $fault ($what) by $test"
 		else

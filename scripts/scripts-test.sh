@@ -304,6 +304,77 @@ await()
 }
 
 # Ends the test runner in the middle: what it had started must go too.
+# guest STATUS LINE...: what the next guest says, and ends with
+guest()
+{
+	local n
+
+	n=$(find "$WORK/guests" -name '*.out' | wc -l)
+	echo "$1" > "$WORK/guests/$n.status"
+	shift
+	printf '%s\n' "$@" > "$WORK/guests/$n.out"
+}
+
+selftest()
+{
+	run env HT_KERNEL=none HT_VM="$WORK/guest" TOPO=1x8x1 scripts/selftest.sh
+	rm -rf "$WORK/guests"
+	mkdir "$WORK/guests"
+}
+
+# What guests say and end with, to selftest.sh, and what it makes of it.
+selftest_tests()
+{
+	local dir begin='## begin capacity' ok='ok 1 case' bad='not ok 1 case # what'
+
+	for dir in tools/testing/selftests/sched_ht tools/testing/ht tools/ht; do
+		mkdir -p "$dir"
+		printf 'all build/ht-replay:\n' > "$dir/Makefile"
+	done
+	mkdir "$WORK/guests"
+	cat > "$WORK/guest" <<-END
+		#!/bin/bash
+		cd "$WORK/guests" || exit 99
+		n=\$(find . -name '*.run' | wc -l)
+		echo > "\$n.run"
+		echo "console log is bad" | head -n "\$(cat bad 2>/dev/null || echo 0)" >&2
+		cat "\$n.out"
+		exit "\$(cat "\$n.status")"
+	END
+	chmod +x "$WORK/guest"
+	guest 0 "$begin" "$ok" '## end 0 1 capacity'
+	selftest
+	expect "a guest that passes" 0 "1 passed, 0 failed"
+	guest 1 "$begin" "$bad" '## end 1 1 capacity'
+	guest 0 "$begin" "$ok" '## end 0 1 capacity'
+	selftest
+	expect "passes at the second try" 0 "1 passed, 0 failed"
+	check "and it is said" grep -q 'Run twice' "$WORK/out"
+	guest 1 "$begin" "$bad" '## end 1 1 capacity'
+	guest 1 "$begin" "$bad" '## end 1 1 capacity'
+	selftest
+	expect "fails twice" 1 "0 passed, 1 failed"
+	guest 124 "$begin"
+	guest 0 "$begin" "$ok" '## end 0 1 capacity'
+	selftest
+	expect "hangs once" 0 "1 passed, 0 failed"
+	guest 5 "$begin" "$bad" 'Bail out! case hangs' '## end 5 1 capacity'
+	guest 124 "$begin"
+	selftest
+	expect "hangs twice" 1 "0 passed, 2 failed"
+	guest 124 "$begin" "$ok" '## end 0 1 capacity'
+	selftest
+	expect "hangs when all is done" 1 "1 passed, 1 failed"
+	guest 124 "$begin"
+	guest 0 "$begin" "$ok" '## end 0 1 capacity'
+	echo 1 > "$WORK/guests/bad"
+	selftest
+	expect "hangs with a bad console log" 1 "1 passed, 1 failed"
+	guest 125 "$begin" "$ok" '## end 0 1 capacity'
+	selftest
+	expect "a bad console log" 1 "1 passed, 1 failed"
+}
+
 runner_tests()
 {
 	local first second rc=0 name="an interrupted run of the layers"
@@ -339,6 +410,7 @@ two_runs_tests
 key_tests
 full_disk_tests
 deb_tests
+selftest_tests
 runner_tests
 echo "$PASSED passed, $FAILED failed, $SKIPPED skipped"
 [ "$FAILED" = 0 ] && [ "$PASSED" -gt 0 ]

@@ -13,6 +13,7 @@
 #   TOPO           only this topology
 #   OUT            where logs go (out/selftest)
 #   HT_KERNEL      a bzImage to boot instead
+#   HT_VM          what boots it instead of scripts/vm
 #   HT_SCX         a sched_ext scheduler to load (scripts/scx-simple.sh builds one)
 # A program that fails, or that a guest never came to, runs a second time in a
 # fresh guest, and what it does then counts: on a busy host a virtual CPU may
@@ -138,7 +139,7 @@ add_up()
 }
 
 # Splits a guest's output in file $1 into programs. Those among the rest of the
-# arguments that did not come to an end count as failed.
+# arguments that did not come to an end are run again, or count as failed.
 judge_output()
 {
 	local log=$1 guest=$2 part line spec='' done_specs='' status seconds rest
@@ -176,8 +177,9 @@ judge_output()
 	done
 }
 
-# $1 status of guest $2, whose complaints are in file $3. One that hung is booted
-# again; a bad console log counts at once.
+# $1 status of guest $2, whose complaints are in file $3. One that hung counts by
+# what its programs do in a fresh guest, if any is left to run there; a bad console
+# log counts at once.
 judge_guest()
 {
 	local word=FAILED
@@ -185,7 +187,8 @@ judge_guest()
 	case $1 in
 	0 | 1) return ;;
 	5 | 124)
-		if [ "$second" = 0 ] && ! grep -q 'console log is bad' "$3"; then
+		if [ "$second" = 0 ] && [ ${#again[@]} -gt 0 ] &&
+			! grep -q 'console log is bad' "$3"; then
 			word=again
 		fi
 		;;
@@ -207,7 +210,7 @@ run_guest()
 	if [ -n "${HT_SCX:-}" ]; then
 		opts+=(--env "HT_SCX=$HT_SCX")
 	fi
-	"$HT_ROOT/scripts/vm" --quiet --kernel "$KERNEL" --topo "$topo" \
+	"${HT_VM:-$HT_ROOT/scripts/vm}" --quiet --kernel "$KERNEL" --topo "$topo" \
 		--timeout 600 --log "$log.console.log" --result "$log.json" \
 		--append "noautogroup psi=1 $append" "${opts[@]}" -- \
 		/bin/bash "$SRC/run_guest.sh" "$BIN" "$@" > "$log.out" 2> "$log.err" ||

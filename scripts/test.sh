@@ -153,7 +153,8 @@ show_failed()
 
 	for l in "${BAD[@]}"; do
 		echo "--- $l, the end of its log (out/test/$l.log):"
-		grep -E '^(FAIL|FAILED|not ok|again) |^ *# hang' "$LOGS/$l.log" | tail -n 40 || true
+		grep -E '^ *# hang' "$LOGS/$l.log" | tail -n 30 || true
+		grep -E '^(FAIL|FAILED|not ok|again) ' "$LOGS/$l.log" | tail -n 10 || true
 		tail -n 12 "$LOGS/$l.log" | cut -c 1-200
 	done
 }

@@ -14,38 +14,52 @@
 
 #define ANSWER_MS	3000
 
-static void answer_from(int cpu, int fd)
+/* Waits for the word to go, which comes once it is what it should be. */
+static void probe(int go, int answer)
 {
-	if (ht_pin(0, HT_CPU(cpu)) || ht_set(0, SCHED_FIFO, 1))
+	char byte;
+
+	if (read(go, &byte, 1) != 1)
 		_exit(1);
-	_exit(write(fd, "", 1) != 1);
+	_exit(write(answer, &byte, 1) != 1);
+}
+
+static const char *ask(pid_t pid, int cpu, int go, int answer)
+{
+	struct pollfd end = { .fd = answer, .events = POLLIN };
+	char byte;
+
+	/* Asleep, and so it can't get stuck there on its way. */
+	if (ht_set(pid, SCHED_FIFO, 99) || ht_pin(pid, HT_CPU(cpu)) ||
+	    write(go, "", 1) != 1)
+		return "can't be asked to run";
+	if (poll(&end, 1, ANSWER_MS) == 1 && read(answer, &byte, 1) == 1)
+		return "runs";
+	return "DOES NOT RUN";
 }
 
 /* Does a real-time task run there? */
-static bool answers(int cpu)
+static const char *answer_of(int cpu)
 {
-	struct pollfd end = { .events = POLLIN };
-	bool answer = false;
-	int fds[2];
+	int go[2], answer[2];
+	const char *text;
 	pid_t pid;
-	char byte;
 
-	if (pipe(fds))
-		return false;
+	if (pipe(go) || pipe(answer))
+		return "can't be asked to run";
 	pid = fork();
 	if (!pid)
-		answer_from(cpu, fds[1]);
-	close(fds[1]);
-	end.fd = fds[0];
-	if (pid > 0 && poll(&end, 1, ANSWER_MS) == 1)
-		answer = read(fds[0], &byte, 1) == 1;
-	close(fds[0]);
+		probe(go[0], answer[1]);
+	ht_sleep_ms(20);
+	text = ask(pid, cpu, go[1], answer[0]);
 	/* One that is stuck can't be waited for. */
-	if (pid > 0) {
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, answer ? 0 : WNOHANG);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, WNOHANG);
+	for (int i = 0; i < 2; i++) {
+		close(go[i]);
+		close(answer[i]);
 	}
-	return answer;
+	return text;
 }
 
 static void report_cpus(void)
@@ -56,12 +70,11 @@ static void report_cpus(void)
 	ht_topo_read(&topo);
 	ht_for_each_cpu(cpu, topo.online) {
 		long long irqs = ht_timer_irqs(cpu);
-		bool answer = answers(cpu);
+		const char *answer = answer_of(cpu);
 
 		ht_sleep_ms(200);
 		ht_note("hang: CPU %d %s a real-time task, %lld timer interrupts",
-			cpu, answer ? "runs" : "DOES NOT RUN",
-			ht_timer_irqs(cpu) - irqs);
+			cpu, answer, ht_timer_irqs(cpu) - irqs);
 	}
 }
 
@@ -105,7 +118,7 @@ static void report_tasks(pid_t group)
 
 static void report_file(const char *path)
 {
-	char buf[4096], *save, *line;
+	char buf[16384], *save, *line;
 
 	if (ht_read(path, buf, sizeof(buf)) <= 0)
 		return;
@@ -118,7 +131,8 @@ static void report_file(const char *path)
 void ht_hang_report(pid_t group)
 {
 	report_file("/proc/uptime");
-	report_file("/sys/kernel/debug/sched_ht/cpus");
 	report_tasks(group);
 	report_cpus();
+	/* Takes rq locks, and may be the last that is heard. */
+	report_file("/sys/kernel/debug/sched_ht/cpus");
 }

@@ -160,9 +160,10 @@ static void run_child(const struct ht_case *tc)
 /* Once: what comes after a hang is the same one. */
 static void report_hang(pid_t group)
 {
-	if (!report->hung)
-		ht_hang_report(group);
+	if (report->hung)
+		return;
 	report->hung = true;
+	ht_hang_report(group);
 }
 
 /* Sleeps until the case ends: a poll would be load that the case can feel. */
