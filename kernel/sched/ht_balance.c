@@ -544,10 +544,11 @@ static int shorter_queue(struct rq *rq, struct task_struct *p)
 	}
 
 	/*
-	 * Sum of squares falls if and only if the difference exceeds @own; beyond
-	 * that, what is saved has to be more than what the move costs.
+	 * Sum of squares falls if and only if the difference exceeds @own, by more
+	 * than the ns that rounding may take from the lesser one; beyond that, what
+	 * is saved has to be more than what the move costs.
 	 */
-	if (here - least <= own)
+	if (here - least <= own + 1)
 		return -1;
 
 	return here - least - own > ht_warm_move_ns(snap, p, cpu_of(rq), best) ?
@@ -566,7 +567,7 @@ static bool push_to_shorter(struct rq *rq, struct task_struct *p)
 	dst = cpu_rq(dst_cpu);
 	double_lock_balance(rq, dst);
 	if (may_move(rq, p, dst_cpu) &&
-	    ht_load_ns(rq) > ht_load_ns(dst) + ht_request_ns(p->ht.weight)) {
+	    ht_load_ns(rq) > ht_load_ns(dst) + ht_request_ns(p->ht.weight) + 1) {
 		move_task(rq, dst, p, HT_MOVE_ROVER);
 		moved = true;
 	}

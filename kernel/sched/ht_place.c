@@ -262,9 +262,9 @@ static void discount(struct ht_request *req, int cpu, u64 ns)
 
 /*
  * Estimates are rough, and no price keeps tasks from changing places for each
- * difference. Who is woken by a waker that is about to sleep does not wait for
- * that one; for others prev is as good as what is shorter by no more than what
- * the task itself adds to it, as it is for the rover.
+ * difference. Who is woken by a waker of SCHED_HT that is about to sleep does not
+ * wait for that one; for others prev is as good as what is shorter by no more than
+ * the task's own run, of which a small part of a request counts.
  */
 static void plain_waits(struct task_struct *p, struct ht_request *req)
 {
@@ -272,16 +272,20 @@ static void plain_waits(struct task_struct *p, struct ht_request *req)
 
 	if (req->kind == HT_KIND_SYNC && in_task() && task_on_ht(current))
 		discount(req, smp_processor_id(), current->ht.expect_ns);
-	else if (req->kind == HT_KIND_WAKEUP)
+	else if (req->kind == HT_KIND_SYNC || req->kind == HT_KIND_WAKEUP)
 		discount(req, req->prev_cpu,
-			 min_t(u64, p->ht.run_avg_ns, ht_request_ns(weight)));
+			 min_t(u64, p->ht.run_avg_ns, ht_request_ns(weight) / 8));
 }
 
 static void add_waits(struct ht_snap *snap, struct task_struct *p,
 		      struct ht_request *req, int cpu)
 {
-	req->nr_waits = ht_find_waits(snap, p, cpu, req->prev_cpu, ht_wait_ns,
-				      req->waits);
+	/* The waker's CPU has to be in the sample that it may be the best of. */
+	bool at_waker = !req->priced && req->kind == HT_KIND_SYNC;
+
+	req->nr_waits = ht_find_waits(snap, p, cpu,
+				      at_waker ? req->origin_cpu : req->prev_cpu,
+				      ht_wait_ns, req->waits);
 	if (!req->priced)
 		plain_waits(p, req);
 }

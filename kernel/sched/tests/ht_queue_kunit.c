@@ -107,6 +107,36 @@ static void eligible_first(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, run(c, NSEC_PER_MSEC), 1);
 }
 
+/* Whoever ran for long, alone or not, owes two slices and no more. */
+static void lag_is_bounded(struct kunit *test)
+{
+	struct queue_case *c = test->priv;
+	struct sched_ht_entity *se = &c->se[0];
+
+	add(c, 0, NICE_0);
+	add(c, 1, NICE_0);
+	ht_queue_set_curr(&c->q, se);
+	KUNIT_EXPECT_FALSE(test, ht_queue_charge(&c->q, SLICE_NS / 2, SLICE_NS));
+	KUNIT_EXPECT_TRUE(test, ht_queue_charge(&c->q, 100 * SLICE_NS, SLICE_NS));
+	ht_queue_put_curr(&c->q);
+	ht_queue_del(&c->q, se, false, SLICE_NS);
+	KUNIT_EXPECT_EQ(test, se->vlag, -max_t(s64, 2 * SLICE_NS, TICK_NSEC));
+	ht_queue_del(&c->q, &c->se[1], false, SLICE_NS);
+	KUNIT_EXPECT_GE(test, c->se[1].vlag, 0);
+}
+
+/* A new task's first request is half as long as others. */
+static void fresh_is_short(struct kunit *test)
+{
+	struct queue_case *c = test->priv;
+
+	add(c, 0, NICE_0);
+	ht_queue_add(&c->q, &c->se[1], NICE_0, SLICE_NS, true);
+	KUNIT_EXPECT_EQ(test, c->se[0].deadline - c->se[0].vruntime, SLICE_NS);
+	KUNIT_EXPECT_EQ(test, c->se[1].deadline - c->se[1].vruntime, SLICE_NS / 2);
+	KUNIT_EXPECT_PTR_EQ(test, ht_queue_pick(&c->q, false), &c->se[1]);
+}
+
 /* To one that is owed service at once, to one that owes it not at all. */
 static void hand_over(struct kunit *test)
 {
@@ -137,7 +167,7 @@ static void parity(struct kunit *test)
 	add(c, 2, NICE_0);
 	KUNIT_EXPECT_FALSE(test, ht_queue_preempts(&c->q, &c->se[1], false));
 	KUNIT_EXPECT_TRUE(test, ht_queue_preempts(&c->q, &c->se[1], true));
-	ht_queue_charge(&c->q, SLICE_NS, SLICE_NS);
+	KUNIT_EXPECT_TRUE(test, ht_queue_charge(&c->q, SLICE_NS, SLICE_NS));
 	KUNIT_EXPECT_TRUE(test, ht_queue_preempts(&c->q, &c->se[1], false));
 	KUNIT_EXPECT_FALSE(test, ht_queue_preempts(&c->q, &c->se[2], false));
 }
@@ -169,6 +199,8 @@ static struct kunit_case ht_queue_cases[] = {
 	KUNIT_CASE(by_weight),
 	KUNIT_CASE(lag_is_kept),
 	KUNIT_CASE(eligible_first),
+	KUNIT_CASE(lag_is_bounded),
+	KUNIT_CASE(fresh_is_short),
 	KUNIT_CASE(hand_over),
 	KUNIT_CASE(parity),
 	KUNIT_CASE(expected_runs),
