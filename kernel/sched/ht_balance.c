@@ -403,31 +403,36 @@ void ht_core_idle(struct rq *rq)
 		queue_balance_callback(rq, &rq->ht.idle_work, idle_callback);
 }
 
+/* Of two tasks of @src the one that is moved at the less cost, @a among equals. */
+static struct task_struct *colder_task(struct ht_snap *snap, struct rq *src,
+				       int dst_cpu, struct task_struct *a,
+				       struct task_struct *b)
+{
+	if (!a)
+		return b;
+
+	return ht_warm_move_ns(snap, b, cpu_of(src), dst_cpu) <
+		ht_warm_move_ns(snap, a, cpu_of(src), dst_cpu) ? b : a;
+}
+
 /*
  * The task of @src that may run on @dst_cpu and is moved at the least cost;
- * among equals, or with prices off, the one that waits longest.
+ * among equals, or with prices off, the one that waits longest. Mostly there is
+ * one, which needs no price.
  */
 static struct task_struct *coldest_task(struct ht_snap *snap, struct rq *src,
-					int dst_cpu, u64 *move_ns)
+					int dst_cpu)
 {
 	struct rb_node *node = rb_last(&src->ht.queue.timeline.rb_root);
 	struct task_struct *p, *coldest = NULL;
 	int looks;
-	u64 ns;
 
 	for (looks = 0; node && looks < HT_MAX_TASKS; looks++) {
 		p = ht_task_of(rb_entry(node, struct sched_ht_entity, run_node));
 		node = rb_prev(node);
-		if (p->ht.push_cpu >= 0 || !may_move(src, p, dst_cpu) ||
-		    ht_pair_waits_briefly(p, ht_curr(src)))
-			continue;
-		ns = ht_warm_move_ns(snap, p, cpu_of(src), dst_cpu);
-		if (coldest && ns >= *move_ns)
-			continue;
-		coldest = p;
-		*move_ns = ns;
-		if (!ns)
-			break;
+		if (p->ht.push_cpu < 0 && may_move(src, p, dst_cpu) &&
+		    !ht_pair_waits_briefly(p, ht_curr(src)))
+			coldest = colder_task(snap, src, dst_cpu, coldest, p);
 	}
 
 	return coldest;
@@ -444,10 +449,10 @@ static bool same_llc(const struct ht_topo *topo, int a, int b)
 
 /* Within an LLC nobody waits beside an idle CPU (INV-3); beyond, it has to pay. */
 static bool pull_pays(struct ht_snap *snap, struct rq *src, int dst_cpu,
-		      u64 move_ns)
+		      struct task_struct *p)
 {
 	return same_llc(&snap->topo, cpu_of(src), dst_cpu) ||
-		move_ns < ht_wait_ns(src);
+		ht_warm_move_ns(snap, p, cpu_of(src), dst_cpu) < ht_wait_ns(src);
 }
 
 static u64 waiting(struct ht_snap *snap, const struct ht_state *st, u32 word)
@@ -459,7 +464,6 @@ static bool pull_from(struct ht_snap *snap, struct rq *rq, int src_cpu)
 {
 	struct rq *src = cpu_rq(src_cpu);
 	struct task_struct *p = NULL;
-	u64 move_ns = 0;
 
 	if (src == rq)
 		return false;
@@ -467,8 +471,8 @@ static bool pull_from(struct ht_snap *snap, struct rq *rq, int src_cpu)
 	double_lock_balance(rq, src);
 	/* Something may have been queued here while the lock was dropped. */
 	if (!rq->nr_running)
-		p = coldest_task(snap, src, cpu_of(rq), &move_ns);
-	if (p && !pull_pays(snap, src, cpu_of(rq), move_ns)) {
+		p = coldest_task(snap, src, cpu_of(rq));
+	if (p && !pull_pays(snap, src, cpu_of(rq), p)) {
 		ht_count(PULL_PRICED);
 	} else if (p) {
 		move_task(src, rq, p, HT_MOVE_PULL);
