@@ -648,7 +648,7 @@ void ht_push_waiting(struct rq *rq)
 
 	/* A SCHED_HT task waits since another class took the CPU. */
 	ht_bits_update(rq);
-	if (!snap || ht_nr_waiting(rq) <= rq->ht.nr_pinned)
+	if (!snap || !ht_nr_movable(rq))
 		return;
 	if (!ht_any_idle(snap, cpu_of(rq)) &&
 	    time_before(jiffies, rq->ht.rover_tick))

@@ -103,7 +103,7 @@ static unsigned int queue_bits(struct rq *rq, unsigned int bits)
 	 * A task queued on an idle CPU is about to run, not waiting, and one
 	 * that is pinned waits for nobody else.
 	 */
-	if (ht_nr_waiting(rq) > rq->ht.nr_pinned && !(bits & HT_BIT_IDLE))
+	if (ht_nr_movable(rq) && !(bits & HT_BIT_IDLE))
 		bits |= HT_BIT_WAIT;
 
 	return bits;

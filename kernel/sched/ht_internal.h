@@ -235,6 +235,19 @@ static inline unsigned int ht_nr_waiting(const struct rq *rq)
 	return q->nr - (q->curr && q->curr->on_rq);
 }
 
+/* Of those that wait, who may run elsewhere. */
+static inline unsigned int ht_nr_movable(const struct rq *rq)
+{
+	struct sched_ht_entity *curr = rq->ht.queue.curr;
+	unsigned int pinned = rq->ht.nr_pinned;
+
+	/* Who runs is pinned, too, but does not wait. */
+	if (curr && curr->on_rq && ht_task_of(curr)->nr_cpus_allowed == 1)
+		pinned--;
+
+	return ht_nr_waiting(rq) - pinned;
+}
+
 /* Is the running task flagged, and can it be pushed once it is picked over? */
 static inline bool ht_curr_leaves(const struct rq *rq)
 {

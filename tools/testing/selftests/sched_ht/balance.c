@@ -53,6 +53,26 @@ TEST(idle_pull, "a CPU whose tasks end pulls one that waits elsewhere")
 	finish();
 }
 
+TEST(push_beside_pinned, "who waits beside a pinned task goes to an idle CPU")
+{
+	ht_mask others;
+	int cpu, idle, index;
+
+	setup();
+	ht_need_cpus(&topo, 3, 1);
+	others = topo.usable & ~HT_CPU(ht_first(topo.usable));
+	cpu = ht_first(others);
+	idle = ht_first(others & ~HT_CPU(cpu));
+	for (unsigned int round = 0; round < ht_rounds(4) && !ht_failed(); round++) {
+		ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
+		index = ht_hog("ht-T", SCHED_HT, 0, HT_CPU(cpu));
+		ht_pin(ht_slot(index)->pid, HT_CPU(cpu) | HT_CPU(idle));
+		ht_wait_cpu_ns(&index, 1, 10 * ht_tick_ns());
+		EXPECT(ht_slot(index)->cpu == idle, "still on CPU %d", cpu);
+		ht_kill_all();
+	}
+}
+
 /* Tasks that block briefly: every block is an idle entry with waiters around. */
 static void blinker_body(struct ht_slot *slot)
 {
