@@ -344,7 +344,7 @@ abort_tests()
 }
 
 # A host that does not run QEMU for seconds is told of.
-host_tests()
+host_wait_tests()
 {
 	local wrapper=$WORK/qemu qemu=${HT_QEMU:-qemu-system-x86_64}
 
@@ -460,7 +460,7 @@ main()
 		limit_tests
 		console_tests
 		abort_tests
-		host_tests
+		host_wait_tests
 		file_tests
 		environment_tests
 		assertion_tests
