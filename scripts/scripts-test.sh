@@ -303,7 +303,6 @@ await()
 	return 1
 }
 
-# Ends the test runner in the middle: what it had started must go too.
 # guest STATUS LINE...: what the next guest says, and ends with
 guest()
 {
@@ -375,6 +374,7 @@ selftest_tests()
 	expect "a bad console log" 1 "1 passed, 1 failed"
 }
 
+# Ends the test runner in the middle: what it had started must go too.
 runner_tests()
 {
 	local first second rc=0 name="an interrupted run of the layers"

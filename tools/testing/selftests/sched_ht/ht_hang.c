@@ -50,11 +50,15 @@ static const char *answer_of(int cpu)
 	pid = fork();
 	if (!pid)
 		probe(go[0], answer[1]);
-	ht_sleep_ms(20);
-	text = ask(pid, cpu, go[1], answer[0]);
-	/* One that is stuck can't be waited for. */
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, WNOHANG);
+	if (pid < 0) {
+		text = "can't be asked to run";
+	} else {
+		ht_sleep_ms(20);
+		text = ask(pid, cpu, go[1], answer[0]);
+		/* One that is stuck can't be waited for. */
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, WNOHANG);
+	}
 	for (int i = 0; i < 2; i++) {
 		close(go[i]);
 		close(answer[i]);

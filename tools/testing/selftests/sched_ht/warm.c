@@ -444,9 +444,8 @@ TEST(turns_busy, "with every CPU busy two that take turns share one")
 	long long times;
 
 	begin_turns(1);
-	for (cpu = 0; cpu < HT_MAX_CPUS; cpu++)
-		if (topo.usable & HT_CPU(cpu))
-			ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
+	ht_for_each_cpu(cpu, topo.usable)
+		ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
 	take_turns(turns, 0);
 	times = take_turns(turns, 0);
 	ht_note("followed %lld times in %d turns", times, turns);
@@ -471,9 +470,8 @@ TEST(plain_sync, "without SMT knowledge and nothing idle: to the waker's CPU")
 	set_knob("smt", 0);
 	ht_pin(mate, HT_CPU(second));
 	ht_pin(0, HT_CPU(first));
-	for (cpu = 0; cpu < HT_MAX_CPUS; cpu++)
-		if (cpu != first && topo.usable & HT_CPU(cpu))
-			ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
+	ht_for_each_cpu(cpu, topo.usable & ~HT_CPU(first))
+		ht_hog("ht-hog", SCHED_HT, 0, HT_CPU(cpu));
 	take_turns(turns, 2);
 	EXPECT(!turns_here, "%d turns of a pinned partner here", turns_here);
 	ht_pin(mate, topo.usable);
