@@ -403,36 +403,33 @@ void ht_core_idle(struct rq *rq)
 		queue_balance_callback(rq, &rq->ht.idle_work, idle_callback);
 }
 
-/* Of two tasks of @src the one that is moved at the less cost, @a among equals. */
-static struct task_struct *colder_task(struct ht_snap *snap, struct rq *src,
-				       int dst_cpu, struct task_struct *a,
-				       struct task_struct *b)
-{
-	if (!a)
-		return b;
-
-	return ht_warm_move_ns(snap, b, cpu_of(src), dst_cpu) <
-		ht_warm_move_ns(snap, a, cpu_of(src), dst_cpu) ? b : a;
-}
-
 /*
  * The task of @src that may run on @dst_cpu and is moved at the least cost;
- * among equals, or with prices off, the one that waits longest. Mostly there is
- * one, which needs no price.
+ * among equals, or with prices off, the one that waits longest. Mostly only one
+ * may be moved at all, which needs no price.
  */
 static struct task_struct *coldest_task(struct ht_snap *snap, struct rq *src,
 					int dst_cpu)
 {
 	struct rb_node *node = rb_last(&src->ht.queue.timeline.rb_root);
 	struct task_struct *p, *coldest = NULL;
+	bool only = ht_nr_movable(src) == 1;
+	u64 ns, least_ns = 0;
 	int looks;
 
 	for (looks = 0; node && looks < HT_MAX_TASKS; looks++) {
 		p = ht_task_of(rb_entry(node, struct sched_ht_entity, run_node));
 		node = rb_prev(node);
-		if (p->ht.push_cpu < 0 && may_move(src, p, dst_cpu) &&
-		    !ht_pair_waits_briefly(p, ht_curr(src)))
-			coldest = colder_task(snap, src, dst_cpu, coldest, p);
+		if (p->ht.push_cpu >= 0 || !may_move(src, p, dst_cpu) ||
+		    ht_pair_waits_briefly(p, ht_curr(src)))
+			continue;
+		ns = only ? 0 : ht_warm_move_ns(snap, p, cpu_of(src), dst_cpu);
+		if (coldest && ns >= least_ns)
+			continue;
+		coldest = p;
+		least_ns = ns;
+		if (!ns)
+			break;
 	}
 
 	return coldest;
