@@ -78,6 +78,9 @@ bench: ## Fill the results table in the emulated SMT machine (BENCH="--rows S1 -
 bench-short: ## The same in minutes: tests of the bench, then a few rows once
 	@scripts/bench.sh short
 
+sweep: ## Each tunable at several values, in the same machine (BENCH="--tunables wake_ns")
+	@tools/bench/htbench sweep --vm $(BENCH)
+
 plots: ## Tables and plots of the results there are (BENCH="--out DIR")
 	@tools/bench/htbench report $(BENCH)
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 
 from . import calibrate, columns, database, estimate, jobs, machine, report, results, rows
+from . import sweep as sweeps
 from .scripts import TOP, script
 
 NATIVE = "native"
@@ -20,6 +21,7 @@ SHORT = {"rows": ["S1/procs=2", "S2/select-2", "S6/pipe", "hackbench/pipe-proces
          "columns": ["normal", "ht", "nosmt"], "runs": 1, "seconds": 0.2}
 
 USAGE = """htbench run [--vm] [OPTION]...
+       htbench sweep [--vm] [--tunables NAME,...] [OPTION]...
        htbench report [--out DIR]
        htbench list
        htbench calibrate [--cpus A,B] -- COMMAND [ARGUMENT]..."""
@@ -38,32 +40,43 @@ def parse_arguments(argv):
                                      description="Fills the results tables; see htbench(1).")
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     run = verbs.add_parser("run", help="run what is missing, then report", allow_abbrev=False)
-    run.add_argument("--vm", action="store_true",
-                     help="in the emulated SMT machine; without it, on this one")
-    run.add_argument("--clock", choices=("smtvm", "icount"),
-                     help="the emulated machine's time: modelled (default), or one nanosecond "
-                          "per instruction without a model of SMT")
-    run.add_argument("--model", metavar="KEY=VALUE", type=words, action="extend", default=[],
-                     help="parameters of smtvm (repeatable)")
+    add_common(run, seconds=3)
     run.add_argument("--rows", metavar="ROW[/CASE],...", type=words, help="default: all")
     run.add_argument("--columns", metavar="NAME,...", type=words, help="default: all")
-    run.add_argument("--runs", metavar="N", type=int, help="runs of each (default 3)")
-    run.add_argument("--seconds", metavar="S", type=float,
-                     help="length of a measured phase (default 3)")
     run.add_argument("--topo", metavar="NAME,...", type=words, default=[],
                      help="machines of scripts/vm (default: each row's own, else 1x2x2)")
     run.add_argument("--kernel", metavar="[NAME=]BZIMAGE", action="append", default=[],
                      help="another kernel as one more column (repeatable)")
-    run.add_argument("--estimate", action="store_true",
-                     help="print how long it would take, and run nothing")
     run.add_argument("--short", action="store_true",
                      help="minutes: a few rows, one run; fails on missing results only")
-    run.add_argument("--out", metavar="DIR", default=str(TOP / "out" / "bench"))
+    swept = verbs.add_parser("sweep", help="each tunable in turn, then tables and a picture",
+                             allow_abbrev=False)
+    add_common(swept, seconds=0.25, out="sweep")
+    swept.add_argument("--tunables", metavar="NAME,...", type=words, default=[],
+                       help="default: all that have a sweep")
+    swept.set_defaults(short=False, kernel=[], topo=[], rows=[], columns=[])
     show = verbs.add_parser("report", help="tables and plots of the results there are")
     show.add_argument("--out", metavar="DIR", default=str(TOP / "out" / "bench"))
     verbs.add_parser("list", help="rows, cases and columns")
     calibrate.add_arguments(verbs)
     return parser.parse_args(argv)
+
+
+def add_common(parser, seconds, out="bench"):
+    """Options of the verbs that run something."""
+    parser.add_argument("--vm", action="store_true",
+                        help="in the emulated SMT machine; without it, on this one")
+    parser.add_argument("--clock", choices=("smtvm", "icount"),
+                        help="the emulated machine's time: modelled (default), or one nanosecond "
+                             "per instruction without a model of SMT")
+    parser.add_argument("--model", metavar="KEY=VALUE", type=words, action="extend", default=[],
+                        help="parameters of smtvm (repeatable)")
+    parser.add_argument("--runs", metavar="N", type=int, help="runs of each (default 3)")
+    parser.add_argument("--seconds", metavar="S", type=float,
+                        help=f"length of a measured phase (default {seconds})")
+    parser.add_argument("--estimate", action="store_true",
+                        help="print how long it would take, and run nothing")
+    parser.add_argument("--out", metavar="DIR", default=str(TOP / "out" / out))
 
 
 # What is measured
@@ -97,10 +110,12 @@ def other_kernels(arguments):
     return out
 
 
-def own_kernel():
+def own_kernel(config):
+    """Of $HT_KERNEL, else of this configuration, built if need be."""
     path = os.environ.get("HT_KERNEL")
     if not path:
-        make = ["make", "-s", "-C", str(TOP), "--no-print-directory", "kernel-path"]
+        make = ["make", "-s", "-C", str(TOP), "--no-print-directory", "kernel-path",
+                f"CONFIG={config}"]
         done = subprocess.run(make, stdout=subprocess.PIPE, text=True, check=False)
         path = done.stdout.split("\n")[0]
         if done.returncode or not path:
@@ -196,7 +211,7 @@ def complete_vm(o):
     o.model_text = ("smtvm " + (",".join(o.model) or "defaults") if o.clock == "smtvm"
                     else "1 ns per instruction, CPUs take turns, no SMT slowdown")
     others = other_kernels(o.kernel)
-    o.kernels = {"": own_kernel(), **others}
+    o.kernels = {"": own_kernel("base" if o.short else "prod"), **others}
     o.kernel_ids = {name: kernel_id(path) for name, path in o.kernels.items()}
 
 
@@ -245,7 +260,30 @@ def plan(o):
 
 def run(o):
     complete(o)
-    todo, table, machines = plan(o)
+    return execute(o, *plan(o), report.write)
+
+
+def sweep(o):
+    """One tunable at a time; figures as `run` takes them, and kept like them."""
+    if o.seconds is None:
+        o.seconds = 0.25
+    if o.vm and o.clock != "icount" and not o.model:
+        # Most of the tunables are about caches.
+        o.model = ["cache=on"]
+    complete(o)
+    try:
+        some = sweeps.select(o.tunables)
+    except ValueError as e:
+        raise UsageError(str(e)) from e
+
+    machines = vm_machines({s.topo for s in some}) if o.vm else {NATIVE: native_machine()}
+    todo = sweeps.make_jobs(some, machines, lambda s: s.topo if o.vm else NATIVE, o.runs, o.vm)
+    return execute(o, todo, rows.all_rows(), machines,
+                   lambda out: sweeps.write(out, report.heading, report.note))
+
+
+def execute(o, todo, table, machines, write_report):
+    """Runs what is missing of `todo`, and reports."""
     file = results.ResultFile(os.path.join(o.out, "results.jsonl"))
     records = file.load()
     check_setup(o, records)
@@ -266,7 +304,7 @@ def run(o):
     print(estimate.text(todo, table, machines, o.seconds, records, o.vm).splitlines()[-1],
           "expected")
     bench.run(todo)
-    report.write(o.out)
+    write_report(o.out)
     return verdict(bench, file, asked, o)
 
 
@@ -300,7 +338,7 @@ def show_report(o):
 
 def main(argv=None):
     o = parse_arguments(sys.argv[1:] if argv is None else argv)
-    verbs = {"run": run, "report": show_report, "list": list_all, "calibrate": calibrate.run}
+    verbs = {"run": run, "sweep": sweep, "report": show_report, "list": list_all, "calibrate": calibrate.run}
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         return verbs[o.verb](o)

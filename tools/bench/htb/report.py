@@ -82,6 +82,12 @@ def as_markdown(some, records, every, pictures):
     return "\n\n".join(parts) + "\n"
 
 
+def note(records):
+    """What a picture says of its figures."""
+    return {"smtvm": "(speed modelled)", "icount": "(instructions counted)"}.get(
+        records[0]["machine"], "")
+
+
 def write(out):
     """Reads OUT/results.jsonl; prints, and writes OUT/table.{txt,md} and SVGs."""
     every = results.ResultFile(os.path.join(out, "results.jsonl")).load()
@@ -91,9 +97,7 @@ def write(out):
         raise results.ResultError(f"{out}: no results")
     have = {r["row"] for r in good}
     some = [row for row in rows.all_rows().values() if row.name in have]
-    note = {"smtvm": "(speed modelled)", "icount": "(instructions counted)"}.get(
-        good[0]["machine"], "")
-    pictures, why_not = plot.draw(some, records, out, note)
+    pictures, why_not = plot.draw(some, records, out, note(good))
     text = as_text(some, records, every)
     with open(os.path.join(out, "table.txt"), "w", encoding="utf-8") as f:
         f.write(text)
