@@ -35,7 +35,8 @@ declare -A GROUPS_OF=(
 	# what runs inside the virtual machine
 	[guest]="openssl stress-ng trace-cmd util-linux procps psmisc libcap2-bin
 		iproute2 busybox-static libcap-dev"
-	[bench]="postgresql postgresql-contrib linux-perf gnuplot-nox"
+	# clang-19 for sched_ext's examples; Debian 12 and 13 both have it
+	[bench]="postgresql postgresql-contrib linux-perf gnuplot-nox clang-19"
 )
 ORDER=(kernel demo lint host deb guest bench)
 

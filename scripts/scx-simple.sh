@@ -6,7 +6,7 @@
 # Prints its path. The selftest scx loads it. PROGRAM: another one of those.
 #
 # usage: scripts/scx-simple.sh KVER CONFIG [PROGRAM]
-# environment: HT_CACHE; CLANG (clang)
+# environment: HT_CACHE; CLANG (clang-19 if there, else clang)
 # exit: 0 built; 1 not possible, reason on stderr; 2 usage
 set -euo pipefail
 
@@ -16,7 +16,8 @@ set -euo pipefail
 [ $# = 2 ] || [ $# = 3 ] || usage_die "usage: scx-simple.sh KVER CONFIG [PROGRAM]"
 kver=$1 config=$2 program=${3:-scx_simple}
 require_kver "$kver"
-CLANG=${CLANG:-clang}
+# The verifier refuses what clang 14, Debian 12's own, makes of scx_flatcg.
+CLANG=${CLANG:-$(command -v clang-19 || echo clang)}
 require_tools make gcc "$CLANG"
 
 # Any state of that kernel will do, see below.
@@ -26,7 +27,8 @@ vmlinux=$HT_CACHE/linux-$kver-$config/vmlinux
 source=$(pristine_tree "$kver")/tools/sched_ext
 [ -d "$source" ] || die "linux-source-$kver has no tools/sched_ext"
 
-out=$HT_CACHE/scx-$kver
+# What one compiler left is not for another to go on with.
+out=$HT_CACHE/scx-$kver-$(basename "$CLANG")
 mkdir -p "$out"
 take_lock "$out.lock"
 if [ ! -x "$out/build/bin/$program" ] ||
